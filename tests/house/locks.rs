@@ -30,12 +30,27 @@ const KNOWN: &[(&str, &[&str])] = &[
     // Permits of calls, and tokio channels, which only the actor of a server sends to.
     ("tool-mcp/src/client/actor.rs", &["Semaphore", "watch"]),
     ("tool-mcp/src/client/mcp_client.rs", &["watch"]),
+    // A service, which each request copies in one step.
+    ("tool-mcp/src/client/http_service.rs", &["Mutex"]),
+    // A flag, and the latest progress of one call.
+    ("tool-mcp/src/client/outgoing.rs", &["AtomicBool", "watch"]),
     // A list of the last lines, for the log.
     ("tool-mcp/src/client/process/stderr.rs", &["Mutex"]),
-    // One map of requests, which one step enters or leaves, one reason, of which the first counts, and two independent flags.
+    // A lock of tokio's, held over all steps that begin a session; others then find the next generation.
+    (
+        "tool-mcp/src/client/streamable_http/http_wire.rs",
+        &["Mutex", "mpsc"],
+    ),
+    ("tool-mcp/src/client/streamable_http/task.rs", &["Mutex"]),
+    // The values of a session, written and read in one step each.
+    (
+        "tool-mcp/src/client/streamable_http/session.rs",
+        &["Mutex", "MutexGuard"],
+    ),
+    // One map of requests, which one step enters or leaves, one reason, of which the first counts, and independent flags.
     (
         "tool-mcp/src/client/wire.rs",
-        &["AtomicBool", "Mutex", "MutexGuard", "Notify", "mpsc", "watch"],
+        &["AtomicBool", "Mutex", "MutexGuard", "Notify", "mpsc"],
     ),
     // The content of one call's result, which one step writes and another step takes.
     ("tool-mcp/src/adapt/verbatim.rs", &["Mutex"]),

@@ -81,7 +81,7 @@ fn every_dependency_of_tool_mcp_is_behind_a_feature() {
         for name in names("tool-mcp/Cargo.toml", heading) {
             let line = manifest
                 .lines()
-                .find(|line| line.starts_with(&format!("{name} = ")));
+                .find(|line| line.starts_with(&format!("{name} = {{")));
             assert!(
                 line.is_some_and(|line| line.contains("optional = true")),
                 "`{name}` is not optional in tool-mcp/Cargo.toml"

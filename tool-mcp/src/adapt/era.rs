@@ -7,11 +7,18 @@ use crate::adapt::revisions::{LEGACY, MODERN};
 const METHOD_NOT_FOUND: i64 = -32601;
 const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// Rewrites the answer to `server/discover` so that `rmcp` decides by the rules of stdio: every error but an unsupported version
-/// makes the client send `initialize`, and so does a server that only supports revisions with `initialize`.
-pub(crate) fn discover_answer(answer: Map<String, Value>) -> Map<String, Value> {
+/// Other errors that only servers without a handshake have: headers that differ from the message, and a missing capability.
+const MODERN_ERRORS: [i64; 2] = [-32020, -32021];
+
+/// Rewrites the answer to `server/discover` so that `rmcp` decides by the rules of the transport. Over stdio, every error but an
+/// unsupported version makes the client send `initialize`, and so does a server that only supports revisions with `initialize`. Over
+/// HTTP, two more errors are errors of the connection.
+pub(crate) fn discover_answer(answer: Map<String, Value>, is_http: bool) -> Map<String, Value> {
     let error = answer.get("error");
     let code = error.and_then(|error| error.get("code")).and_then(Value::as_i64);
+    if is_http && code.is_some_and(|code| MODERN_ERRORS.contains(&code)) {
+        return answer;
+    }
     let supported = match code {
         Some(UNSUPPORTED_VERSION) => answer
             .get("error")
@@ -93,7 +100,7 @@ mod tests {
         let Value::Object(answer) = answer else {
             panic!("no object")
         };
-        discover_answer(answer).get("error")?.get("code")?.as_i64()
+        discover_answer(answer, false).get("error")?.get("code")?.as_i64()
     }
 
     #[test]
@@ -129,6 +136,14 @@ mod tests {
             (json!({"error": {"code": -32022}}), Some(-32022)),
         ] {
             assert_eq!(code(answer.clone()), wanted, "{answer}");
+        }
+    }
+
+    #[test]
+    fn errors_of_modern_servers_end_the_connection_over_http() {
+        for (sent, wanted) in [(-32020, -32020), (-32021, -32021), (-32600, -32601)] {
+            let answer = Map::from_iter([("error".to_owned(), json!({ "code": sent }))]);
+            assert_eq!(discover_answer(answer, true)["error"]["code"], wanted);
         }
     }
 

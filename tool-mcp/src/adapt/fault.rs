@@ -10,6 +10,9 @@ const MESSAGE_CHARS: usize = 1000;
 /// Advice after a call that may have had an effect.
 const UNKNOWN_EFFECT: &str = "it is not known whether it took effect; find out before you repeat it";
 
+/// HTTP status of a server that does not run a call now, but may do so later.
+const TOO_MANY_REQUESTS: u64 = 429;
+
 /// Reason why a call has no result.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Fault {
@@ -34,6 +37,17 @@ pub(crate) enum Fault {
     EndedDuring(String),
     /// The server answered with an error.
     Refused { code: i64, message: String },
+    /// The URL of the server cannot be reached, so the call was not sent.
+    Unreachable(String),
+    /// The connection over HTTP ended before the answer.
+    Interrupted(String),
+    /// The answer was an HTTP status without a message of the protocol.
+    Status { status: u64, message: String },
+    /// The server refuses the credentials of this program.
+    Unauthorized,
+    /// The host has no headers for the call, so the call was not sent.
+    #[cfg(feature = "http")]
+    NoHeaders(String),
     /// The answer was above the limit.
     TooLarge { answer: String, limit: usize },
     /// The answer was not a result.
@@ -47,7 +61,14 @@ impl Fault {
     pub(crate) fn into_output(self, tool: &str, server: &str) -> ToolOutput {
         let text = format!("`{tool}`: the MCP server `{server}` {self}");
         match self {
-            Self::NotRunning { .. } | Self::Busy | Self::EndedBefore(_) => ToolOutput::retry(text),
+            Self::NotRunning { .. }
+            | Self::Busy
+            | Self::EndedBefore(_)
+            | Self::Unreachable(_)
+            | Self::Status {
+                status: TOO_MANY_REQUESTS,
+                ..
+            } => ToolOutput::retry(text),
             Self::TimedOut(_) | Self::TookTooLong(_) => ToolOutput::timed_out(text),
             _ => ToolOutput::error(text),
         }
@@ -86,6 +107,25 @@ impl fmt::Display for Fault {
                     line(message)
                 )
             }
+            Self::Unreachable(reason) => write!(f, "cannot be reached ({}), so it was not called", line(reason)),
+            Self::Interrupted(reason) => {
+                write!(f, "did not finish its answer ({}); {UNKNOWN_EFFECT}", line(reason))
+            }
+            Self::Status { status: 300..=399, message } => {
+                write!(f, "answered with {}, but redirects are not followed; continue without it", line(message))
+            }
+            Self::Status { status: TOO_MANY_REQUESTS, message } => {
+                write!(f, "did not run the call: {}", line(message))
+            }
+            Self::Status { status: 400..=499, message } => {
+                write!(f, "refused the call: {}; change the call, or continue without it", line(message))
+            }
+            Self::Status { message, .. } => write!(f, "answered with {}; {UNKNOWN_EFFECT}", line(message)),
+            Self::Unauthorized => f.write_str(
+                "refused the credentials of this program (status 401; its operator sets them in `headers_env`); continue without it",
+            ),
+            #[cfg(feature = "http")]
+            Self::NoHeaders(reason) => write!(f, "was not called: {}", line(reason)),
             Self::TooLarge { answer, limit } => {
                 write!(
                     f,

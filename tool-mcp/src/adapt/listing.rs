@@ -1,5 +1,7 @@
 //! Tools of a server that can be offered to a model, and the others with reasons.
 
+#[cfg(feature = "http")]
+use std::collections::HashMap;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -8,6 +10,8 @@ use tool_runtime::definition::Hints;
 use tool_runtime::format::mcp;
 use tool_runtime::{Context, ToolDefinition, ToolRegistry};
 
+#[cfg(feature = "http")]
+use crate::adapt::parameter_headers::{ParameterHeader, parameter_headers};
 use crate::adapt::text::{clean, clean_schema};
 
 /// Maximum number of bytes of a definition.
@@ -70,6 +74,9 @@ pub(crate) struct Listing {
     pub(crate) left_out: Vec<LeftOut>,
     /// Repairs of definitions, for the log.
     pub(crate) warnings: Vec<String>,
+    /// Headers of calls, by the names of the tools that request headers.
+    #[cfg(feature = "http")]
+    pub(crate) headers: HashMap<String, Vec<ParameterHeader>>,
     names: HashSet<String>,
     bytes: usize,
 }
@@ -79,6 +86,9 @@ pub(crate) struct Listing {
 pub(crate) struct ListingRules {
     pub(crate) max_tools: usize,
     pub(crate) trusts_hints: bool,
+    /// Whether `x-mcp-header` of schemas is read, which has no effect in other transports.
+    #[cfg(feature = "http")]
+    pub(crate) reads_headers: bool,
 }
 
 impl Listing {
@@ -136,6 +146,14 @@ impl Listing {
             distrust(&mut definition, tool);
         }
         check(&definition).map_err(|detail| (LeftOutReason::Invalid, detail))?;
+        #[cfg(feature = "http")]
+        if rules.reads_headers {
+            let schema = tool.get("inputSchema").unwrap_or(&Value::Null);
+            let headers = parameter_headers(schema).map_err(|detail| (LeftOutReason::Invalid, detail))?;
+            if !headers.is_empty() {
+                self.headers.insert(name.to_owned(), headers);
+            }
+        }
         self.bytes += bytes;
         self.names.insert(name.to_owned());
         self.tools.push(definition);
@@ -190,6 +208,8 @@ mod tests {
     const RULES: ListingRules = ListingRules {
         max_tools: 500,
         trusts_hints: false,
+        #[cfg(feature = "http")]
+        reads_headers: false,
     };
 
     fn listing(tools: &Value, rules: ListingRules) -> Listing {

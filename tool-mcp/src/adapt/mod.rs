@@ -9,6 +9,8 @@ pub(crate) mod era;
 pub(crate) mod verbatim;
 #[cfg(feature = "client")]
 pub(crate) mod text;
+#[cfg(all(feature = "client", feature = "http"))]
+pub(crate) mod parameter_headers;
 #[cfg(feature = "client")]
 pub(crate) mod listing;
 #[cfg(feature = "client")]

@@ -1,4 +1,4 @@
-//! Actor of a server: starts its process, lists its tools, restarts it, and stops it.
+//! Actor of a server: starts its process or connects to its URL, lists its tools, restarts and stops it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,6 +6,7 @@ use std::time::Duration;
 use rmcp::model::{
     ClientRequest, SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams,
 };
+use rmcp::service::ServiceError;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
@@ -13,12 +14,13 @@ use tokio_util::sync::CancellationToken;
 use crate::adapt::fault::Fault;
 use crate::adapt::listing::{Listing, ListingRules};
 use crate::adapt::revisions::MODERN;
+use crate::client::backend::Backend;
 use crate::client::backoff::Backoff;
-use crate::client::connection::{Connection, OpenRequest};
+use crate::client::connection::Connection;
 use crate::client::list::list;
-use crate::client::process::{LastLines, Process};
-use crate::client::settings::{Protocol, Settings};
-use crate::client::wire::{Tracker, Wire, WireLimits};
+use crate::client::outgoing::{LocalCode, Tracker};
+use crate::client::settings::{Endpoint, Protocol, Settings};
+use crate::client::wire::Wire;
 
 /// Maximum time that a call waits for a server that is starting.
 const START_WAIT: Duration = Duration::from_secs(5);
@@ -32,10 +34,10 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(10);
 /// State of a server.
 #[derive(Debug, Clone)]
 pub(crate) enum State {
-    /// The process starts, at first or after a failure.
+    /// The server starts, at first or after a failure.
     Starting(Option<Failure>),
     Ready(Arc<Connection>),
-    /// The process starts again at `next`.
+    /// The server starts again at `next`.
     Failed {
         failure: Failure,
         next: Instant,
@@ -50,11 +52,14 @@ pub(crate) struct Failure {
     pub(crate) since: Instant,
     /// Reason for the last one.
     pub(crate) reason: String,
+    /// Whether the server refuses the credentials.
+    pub(crate) is_unauthorized: bool,
 }
 
 /// Server, as its actor and its callers share it.
 #[derive(Debug)]
 pub(crate) struct Server {
+    pub(crate) endpoint: Endpoint,
     pub(crate) settings: Settings,
     pub(crate) state: watch::Sender<State>,
     pub(crate) listing: watch::Sender<Arc<Listing>>,
@@ -66,14 +71,14 @@ pub(crate) struct Server {
 /// Started server.
 struct Running {
     connection: Arc<Connection>,
-    process: Process,
-    last_lines: LastLines,
+    backend: Backend,
 }
 
 impl Server {
-    pub(crate) fn new(settings: Settings) -> Arc<Self> {
+    pub(crate) fn new(endpoint: Endpoint, settings: Settings) -> Arc<Self> {
         let calls = Semaphore::new(settings.limits.calls.clamp(1, Semaphore::MAX_PERMITS));
         Arc::new(Self {
+            endpoint,
             settings,
             state: watch::Sender::new(State::Starting(None)),
             listing: watch::Sender::default(),
@@ -123,27 +128,32 @@ impl Server {
                 started = self.start(&mut protocol) => started,
                 () = self.stop.cancelled() => break,
             };
-            let reason = match started {
+            let (reason, is_unauthorized) = match started {
                 Ok(running) => {
                     let start = Instant::now();
                     failure = None;
                     self.state
                         .send_replace(State::Ready(Arc::clone(&running.connection)));
-                    let (reason, process) = self.supervise(running).await;
+                    let wire = Arc::clone(&running.connection.wire);
+                    let backend = self.supervise(running).await;
                     healthy = start.elapsed();
-                    ended = Some(process);
-                    reason
+                    ended = Some(backend);
+                    (wire.end_reason(), wire.is_unauthorized())
                 }
-                Err(reason) => reason,
+                Err(failure) => (failure.reason, failure.is_unauthorized),
             };
             let next = Instant::now() + backoff.next(healthy);
             let since = failure.map_or_else(Instant::now, |failure| failure.since);
-            let last = Failure { since, reason };
+            let last = Failure {
+                since,
+                reason,
+                is_unauthorized,
+            };
             failure = Some(last.clone());
             // Before the process is stopped, so that calls wait for the next one.
             self.state.send_replace(State::Failed { failure: last, next });
-            if let Some(process) = ended {
-                process.stop().await;
+            if let Some(backend) = ended {
+                backend.stop().await;
             }
             tokio::select! {
                 () = sleep_until(next) => {}
@@ -154,59 +164,48 @@ impl Server {
         self.state.send_replace(State::Stopped);
     }
 
-    /// Starts the process, and lists its tools. Changes the protocol if the server ends at a probe.
-    async fn start(&self, protocol: &mut Protocol) -> Result<Running, String> {
+    /// Starts the server, and lists its tools. Changes the protocol if the server ends at a probe.
+    async fn start(&self, protocol: &mut Protocol) -> Result<Running, StartFailure> {
         let limit = self.settings.limits.start;
-        match timeout(limit, self.start_in_any_revision(protocol)).await {
-            Ok(Ok(running)) => Ok(running),
-            Ok(Err(reason)) => Err(reason),
-            Err(_) => {
-                let reason = format!("not ready after {} s", limit.as_secs());
-                tracing::warn!(server = self.settings.name, reason, "MCP server failed");
-                Err(reason)
-            }
-        }
+        let Ok(started) = timeout(limit, self.start_in_any_revision(protocol)).await else {
+            let reason = format!("not ready after {} s", limit.as_secs());
+            tracing::warn!(server = self.settings.name, reason, "MCP server failed");
+            return Err(StartFailure::new(reason));
+        };
+        started
     }
 
-    async fn start_in_any_revision(&self, protocol: &mut Protocol) -> Result<Running, String> {
-        let first = self.start_process(*protocol).await;
+    async fn start_in_any_revision(&self, protocol: &mut Protocol) -> Result<Running, StartFailure> {
+        let first = self.start_backend(*protocol).await;
         match first {
             // Servers of the official SDK for Rust before version 3 end at any request before `initialize`.
             Err(failure) if failure.is_silent_end && *protocol == Protocol::Auto => {
-                let second = self.start_process(Protocol::Legacy).await;
+                let second = self.start_backend(Protocol::Legacy).await;
                 if second.is_ok() {
                     *protocol = Protocol::Legacy;
                 }
-                second.map_err(|failure| failure.reason)
+                second
             }
-            first => first.map_err(|failure| failure.reason),
+            first => first,
         }
     }
 
-    async fn start_process(&self, protocol: Protocol) -> Result<Running, StartFailure> {
+    async fn start_backend(&self, protocol: Protocol) -> Result<Running, StartFailure> {
         let settings = &self.settings;
-        let (mut process, pipes) = Process::spawn(settings).map_err(|error| StartFailure {
-            reason: format!("cannot start `{}`: {error}", settings.program.display()),
-            is_silent_end: false,
-        })?;
         let (wire, ends) = Wire::new();
-        let limits = WireLimits {
-            write: settings.limits.call,
-            message_bytes: settings.limits.message_bytes,
-        };
-        let transport = ends.connect(pipes.stdin, pipes.stdout, limits);
+        let (mut backend, transport) =
+            Backend::start(&self.endpoint, settings, ends).map_err(StartFailure::new)?;
         // A process that ends leaves an open pipe if another process has it.
         let ready = async {
             let connection = Connection::open(Arc::clone(&wire), transport, protocol).await?;
-            let listing = list(&connection, self.rules(), settings.limits.start).await?;
+            let listing = list(&connection, self.rules(&connection), settings.limits.start).await?;
             Ok::<_, String>((connection, listing))
         };
         tokio::pin!(ready);
         let ready = tokio::select! {
             ready = &mut ready => ready,
-            status = process.ended() => {
+            reason = backend.ended() => {
                 // The answers may still be in the pipe, but the server cannot be used.
-                let reason = end_reason(status);
                 wire.close(reason.as_str());
                 Err(reason)
             }
@@ -216,60 +215,87 @@ impl Server {
                 self.publish(listing);
                 Ok(Running {
                     connection: Arc::new(connection),
-                    process,
-                    last_lines: pipes.last_lines,
+                    backend,
                 })
             }
             Err(reason) => {
                 wire.close(reason.as_str());
-                process.stop().await;
-                let stderr = pipes.last_lines;
+                let stderr = backend.last_lines();
+                let is_process = backend.is_process();
+                backend.stop().await;
                 tracing::warn!(server = settings.name, reason, %stderr, "MCP server failed");
                 Err(StartFailure {
-                    is_silent_end: !wire.has_answered(),
+                    is_silent_end: is_process && !wire.has_answered(),
+                    is_unauthorized: wire.is_unauthorized(),
                     reason,
                 })
             }
         }
     }
 
-    /// Waits for the end of the server, and refreshes its list of tools. Returns the reason for the end, and
-    /// the process, which may still run.
-    async fn supervise(&self, running: Running) -> (String, Process) {
+    /// Waits for the end of the connection, and refreshes the list of tools. Returns the process, which may still run.
+    async fn supervise(&self, running: Running) -> Backend {
         let Running {
             connection,
-            mut process,
-            last_lines,
+            mut backend,
         } = running;
         let wire = Arc::clone(&connection.wire);
-        let subscription = self.subscribe(&connection).await;
         tokio::select! {
-            status = process.ended() => {
+            reason = backend.ended() => {
                 // The last answers may still be in the pipe.
                 let _ = timeout(DRAIN, wire.output_end.cancelled()).await;
-                wire.close(end_reason(status));
+                wire.close(reason);
             }
             () = wire.end.cancelled() => {}
             () = self.stop.cancelled() => wire.close("stopped"),
             () = self.refresh(&connection) => {}
+            () = self.subscribe(&connection) => {}
         }
-        drop(subscription);
         let reason = wire.end_reason();
         if !self.stop.is_cancelled() {
-            tracing::warn!(server = self.settings.name, reason, stderr = %last_lines, "MCP server failed");
+            let stderr = backend.last_lines();
+            tracing::warn!(server = self.settings.name, reason, %stderr, "MCP server failed");
         }
-        (reason, process)
+        backend
     }
 
-    /// Asks a server without a handshake to announce changes of its list. Other servers announce them unasked.
-    async fn subscribe(&self, connection: &Connection) -> Option<OpenRequest> {
-        if connection.version() != MODERN || !connection.announces_changes() {
-            return None;
+    /// Asks a server without a handshake to announce changes of its list. Other servers announce them unasked. Returns never.
+    async fn subscribe(&self, connection: &Connection) {
+        if connection.version() == MODERN && connection.announces_changes() {
+            self.listen(connection).await;
         }
-        let filter = SubscriptionFilter::builder().tools_list_changed().build();
-        let params = SubscriptionsListenRequestParams::new(filter);
-        let request = ClientRequest::SubscriptionsListenRequest(SubscriptionsListenRequest::new(params));
-        connection.send(request, Tracker::default()).await.ok()
+        std::future::pending::<()>().await;
+    }
+
+    /// Sends `subscriptions/listen` until the server refuses the request. Over HTTP, the stream of its response may end at any time.
+    async fn listen(&self, connection: &Connection) {
+        let mut backoff = Backoff::default();
+        loop {
+            let start = Instant::now();
+            let filter = SubscriptionFilter::builder().tools_list_changed().build();
+            let params = SubscriptionsListenRequestParams::new(filter);
+            let request = SubscriptionsListenRequest::new(params);
+            let request = ClientRequest::SubscriptionsListenRequest(request);
+            let Ok(mut open) = connection.send(request, Tracker::default()).await else {
+                return;
+            };
+            let answer = open.answer().await;
+            let is_refused = matches!(&answer, Err(ServiceError::McpError(error)) if LocalCode::from_error(error).is_none());
+            if !connection.wire.is_http() || is_refused {
+                return;
+            }
+            sleep(backoff.next(start.elapsed())).await;
+            // Changes in between were not announced.
+            connection.wire.list_changed.notify_one();
+        }
+    }
+
+    /// Lists the tools again, and publishes them.
+    #[cfg(feature = "http")]
+    pub(crate) async fn list_again(&self, connection: &Connection) -> Result<(), String> {
+        let listing = list(connection, self.rules(connection), self.settings.limits.call).await?;
+        self.publish(listing);
+        Ok(())
     }
 
     /// Refreshes the list after changes. Returns never.
@@ -285,7 +311,7 @@ impl Server {
             (last, is_first) = (Instant::now(), false);
             // Changes from here on need another refresh; earlier ones are part of this.
             let _ = timeout(Duration::ZERO, connection.wire.list_changed.notified()).await;
-            match list(connection, self.rules(), self.settings.limits.call).await {
+            match list(connection, self.rules(connection), self.settings.limits.call).await {
                 Ok(listing) => self.publish(listing),
                 Err(reason) => {
                     tracing::warn!(
@@ -298,8 +324,14 @@ impl Server {
         }
     }
 
-    fn rules(&self) -> ListingRules {
+    #[cfg_attr(
+        not(feature = "http"),
+        allow(unused_variables, reason = "only HTTP has headers")
+    )]
+    fn rules(&self, connection: &Connection) -> ListingRules {
         ListingRules {
+            #[cfg(feature = "http")]
+            reads_headers: connection.has_parameter_headers(),
             max_tools: self.settings.limits.tools,
             trusts_hints: self.settings.trusts_hints,
         }
@@ -335,11 +367,16 @@ struct StartFailure {
     reason: String,
     /// Whether the server ended without any answer.
     is_silent_end: bool,
+    /// Whether the server refuses the credentials.
+    is_unauthorized: bool,
 }
 
-fn end_reason(status: std::io::Result<std::process::ExitStatus>) -> String {
-    match status {
-        Ok(status) => format!("ended with {status}"),
-        Err(error) => format!("ended: {error}"),
+impl StartFailure {
+    fn new(reason: String) -> Self {
+        Self {
+            reason,
+            is_silent_end: false,
+            is_unauthorized: false,
+        }
     }
 }

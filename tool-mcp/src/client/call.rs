@@ -11,8 +11,10 @@ use tool_runtime::Context;
 use crate::adapt::fault::Fault;
 use crate::adapt::progress::report;
 use crate::client::connection::Connection;
+use crate::client::outgoing::{
+    INTERRUPTED, INVALID, LocalCode, STATUS, TOO_LARGE, Tracker, UNAUTHORIZED, UNREACHABLE,
+};
 use crate::client::settings::Limits;
-use crate::client::wire::{INVALID, TOO_LARGE, Tracker};
 
 /// Calls a tool, and returns the result as the server wrote it.
 pub(crate) async fn call(
@@ -21,13 +23,13 @@ pub(crate) async fn call(
     arguments: Value,
     context: &Context,
     limits: &Limits,
+    tracker: Tracker,
 ) -> Result<Value, Fault> {
     let mut params = CallToolRequestParams::new(name);
     if let Value::Object(arguments) = arguments {
         params.arguments = Some(arguments);
     }
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-    let tracker = Tracker::default();
     let mut progress = tracker.progress.subscribe();
     let fault = |error| describe(error, connection, &tracker, limits);
     let mut open = connection.send(request, tracker.clone()).await.map_err(fault)?;
@@ -62,17 +64,28 @@ pub(crate) async fn call(
 
 fn describe(error: ServiceError, connection: &Connection, tracker: &Tracker, limits: &Limits) -> Fault {
     match error {
-        ServiceError::McpError(error) if error.code.0 == TOO_LARGE => Fault::TooLarge {
-            answer: error.message.into_owned(),
-            limit: limits.message_bytes,
-        },
-        ServiceError::McpError(error) if error.code.0 == INVALID => {
-            Fault::Invalid(error.message.into_owned())
+        ServiceError::McpError(error) => {
+            let message = error.message.to_string();
+            match LocalCode::from_error(&error) {
+                Some(TOO_LARGE) => Fault::TooLarge {
+                    answer: message,
+                    limit: limits.message_bytes,
+                },
+                Some(INVALID) => Fault::Invalid(message),
+                Some(UNREACHABLE) => Fault::Unreachable(message),
+                Some(INTERRUPTED) => Fault::Interrupted(message),
+                Some(UNAUTHORIZED) => Fault::Unauthorized,
+                Some(STATUS) => Fault::Status {
+                    status: error.data.and_then(|status| status.as_u64()).unwrap_or_default(),
+                    message,
+                },
+                _ => Fault::Refused {
+                    code: error.code.0.into(),
+                    message,
+                },
+            }
         }
-        ServiceError::McpError(error) => Fault::Refused {
-            code: error.code.0.into(),
-            message: error.message.into_owned(),
-        },
+        _ if connection.wire.is_unauthorized() => Fault::Unauthorized,
         _ if !tracker.is_sent.load(Ordering::Relaxed) => {
             if connection.wire.end.is_cancelled() {
                 Fault::EndedBefore(connection.wire.end_reason())

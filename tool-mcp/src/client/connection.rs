@@ -17,8 +17,9 @@ use rmcp::service::{
 use serde_json::Value;
 
 use crate::adapt::revisions::{LEGACY, MODERN};
+use crate::client::outgoing::Tracker;
 use crate::client::settings::Protocol;
-use crate::client::wire::{Tracker, Wire, WireTransport};
+use crate::client::wire::{Wire, WireTransport};
 
 /// Connection over which tools can be listed and called.
 #[derive(Debug)]
@@ -76,6 +77,12 @@ impl Connection {
         let info = self.service.peer_info();
         let tools = info.as_ref().and_then(|info| info.capabilities.tools.as_ref());
         tools.and_then(|tools| tools.list_changed) == Some(true)
+    }
+
+    /// Returns whether calls have headers for arguments: over HTTP, in the revision without a handshake.
+    #[cfg(feature = "http")]
+    pub(crate) fn has_parameter_headers(&self) -> bool {
+        self.wire.is_http() && !self.wire.has_initialized()
     }
 
     /// Sends a request.

@@ -8,6 +8,7 @@ use std::fmt;
 pub struct McpError {
     server: String,
     fact: String,
+    is_unauthorized: bool,
 }
 
 impl McpError {
@@ -15,12 +16,23 @@ impl McpError {
         Self {
             server: server.to_owned(),
             fact: fact.to_string(),
+            is_unauthorized: false,
         }
+    }
+
+    pub(crate) fn with_unauthorized(mut self, is_unauthorized: bool) -> Self {
+        self.is_unauthorized = is_unauthorized;
+        self
     }
 
     /// Returns the name of the server.
     pub fn server(&self) -> &str {
         &self.server
+    }
+
+    /// Returns whether the server refuses the credentials (HTTP status 401).
+    pub fn is_unauthorized(&self) -> bool {
+        self.is_unauthorized
     }
 
     /// Returns the fact, without the name of the server.

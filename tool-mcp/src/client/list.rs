@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::adapt::listing::{Listing, ListingRules};
 use crate::client::connection::{Connection, RequestError};
-use crate::client::wire::TOO_LARGE;
+use crate::client::outgoing::{LocalCode, TOO_LARGE};
 
 /// Maximum number of pages.
 const PAGES: usize = 100;
@@ -67,12 +67,11 @@ fn is_without_tools(error: &RequestError) -> bool {
 fn describe(error: RequestError, connection: &Connection, limit: Duration) -> String {
     match error {
         RequestError::TimedOut => format!("no answer to `tools/list` for {} s", limit.as_secs()),
-        RequestError::Service(ServiceError::McpError(error)) if error.code.0 == TOO_LARGE => {
-            format!("`tools/list` failed: message above the limit: {}", error.message)
-        }
-        RequestError::Service(ServiceError::McpError(error)) => {
-            format!("`tools/list` failed: {} (code {})", error.message, error.code.0)
-        }
+        RequestError::Service(ServiceError::McpError(error)) => match LocalCode::from_error(&error) {
+            Some(TOO_LARGE) => format!("`tools/list` failed: message above the limit: {}", error.message),
+            Some(_) => format!("`tools/list` failed: {}", error.message),
+            None => format!("`tools/list` failed: {} (code {})", error.message, error.code.0),
+        },
         RequestError::Service(_) if connection.wire.end.is_cancelled() => connection.wire.end_reason(),
         RequestError::Service(error) => format!("`tools/list` failed: {error}"),
     }

@@ -17,10 +17,19 @@ use crate::adapt::verbatim::VerbatimContent;
 use crate::client::actor::{Server, State};
 use crate::client::call::call;
 use crate::client::command::McpCommand;
+#[cfg(feature = "http")]
+use crate::client::connection::Connection;
 use crate::client::error::McpError;
-use crate::client::settings::Settings;
+use crate::client::outgoing::Tracker;
+use crate::client::settings::{Endpoint, Settings};
+#[cfg(feature = "http")]
+use crate::client::url::McpUrl;
 
-/// Client of an MCP server, whose process it runs. Clones share the process. When the last clone and the last
+/// Error of a call whose headers differ from its message. The call has not run.
+#[cfg(feature = "http")]
+const HEADER_MISMATCH: i64 = -32020;
+
+/// Client of an MCP server, whose process it runs, or whose URL it calls. Clones share the process. When the last clone and the last
 /// [`handler`](Self::handler) are dropped, the process is stopped, with all processes that it has started.
 ///
 /// ```no_run
@@ -65,7 +74,20 @@ impl McpCommand {
     /// Returns an error if the server cannot be started, or is not ready in time. Its process is then stopped. A server that ends
     /// later is restarted.
     pub async fn connect(self) -> Result<McpClient, McpError> {
-        McpClient::connect(self.settings).await
+        McpClient::connect(Endpoint::Command(self.command), self.settings).await
+    }
+}
+
+#[cfg(feature = "http")]
+impl McpUrl {
+    /// Connects to the server and lists its tools.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the URL or a header is invalid, or the server is not ready in time.
+    pub async fn connect(self) -> Result<McpClient, McpError> {
+        let endpoint = Endpoint::Url(Arc::new(self.endpoint()?));
+        McpClient::connect(endpoint, self.settings).await
     }
 }
 
@@ -75,9 +97,45 @@ impl McpClient {
         McpCommand::new(program.into())
     }
 
+    /// Returns a builder for a server at a URL, in the transport Streamable HTTP.
+    ///
+    /// `service` is the HTTP client: a tower service such as `Client` of `hyper-util`, or one that calls `reqwest`. It must not follow
+    /// redirects, which could send the headers to other servers. [`NotSent`](crate::NotSent) is an error of this service for requests
+    /// that were not sent.
+    ///
+    /// ```no_run
+    /// use hyper_util::client::legacy::Client;
+    /// use hyper_util::rt::TokioExecutor;
+    /// use tool_mcp::McpClient;
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let http = Client::builder(TokioExecutor::new()).build_http();
+    /// let docs = McpClient::url("http://127.0.0.1:8000/mcp", http).header("x-team", "a").connect().await?;
+    /// println!("{:?}", docs.definitions());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn url<S, B>(url: impl Into<String>, service: S) -> McpUrl
+    where
+        S: tower_service::Service<
+                http::Request<http_body_util::Full<bytes::Bytes>>,
+                Response = http::Response<B>,
+            > + Clone
+            + Send
+            + 'static,
+        S::Future: Send,
+        S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+        B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        McpUrl::new(url.into(), service)
+    }
+
     /// Starts the server, and waits for its first list.
-    async fn connect(settings: Settings) -> Result<Self, McpError> {
-        let server = Server::new(settings);
+    async fn connect(endpoint: Endpoint, settings: Settings) -> Result<Self, McpError> {
+        let server = Server::new(endpoint, settings);
         let mut state = server.state.subscribe();
         let mut client = Self {
             listing: server.listing.subscribe(),
@@ -86,17 +144,17 @@ impl McpClient {
         };
         tokio::spawn(server.run());
         let state = state.wait_for(|state| !matches!(state, State::Starting(_))).await;
-        let reason = match state.as_deref() {
-            Ok(State::Failed { failure, .. }) => failure.reason.clone(),
+        let (reason, is_unauthorized) = match state.as_deref() {
+            Ok(State::Failed { failure, .. }) => (failure.reason.clone(), failure.is_unauthorized),
             Ok(State::Ready(_)) => {
                 drop(state);
                 client.listing.mark_unchanged();
                 return Ok(client);
             }
-            Ok(State::Starting(_) | State::Stopped) | Err(_) => "stopped".to_owned(),
+            Ok(State::Starting(_) | State::Stopped) | Err(_) => ("stopped".to_owned(), false),
         };
         drop(state);
-        Err(McpError::new(client.name(), reason))
+        Err(McpError::new(client.name(), reason).with_unauthorized(is_unauthorized))
     }
 
     /// Returns the name of the server in messages and in the log.
@@ -177,6 +235,77 @@ impl McpClient {
             connection = self.server.connection() => connection?,
             () = cancellation.cancelled() => return Err(Fault::Cancelled),
         };
-        call(&connection, name, arguments, context, limits).await
+        #[cfg(feature = "http")]
+        if connection.wire.is_http() {
+            return self
+                .call_with_headers(&connection, name, arguments, context)
+                .await;
+        }
+        call(&connection, name, arguments, context, limits, Tracker::default()).await
+    }
+
+    /// Calls a tool over HTTP. Sends the call once more only if the server has refused it for its headers.
+    #[cfg(feature = "http")]
+    async fn call_with_headers(
+        &self,
+        connection: &Connection,
+        name: String,
+        arguments: Value,
+        context: &Context,
+    ) -> Result<Value, Fault> {
+        let limits = &self.server.settings.limits;
+        let tracker = self.tracker(&name, &arguments, context)?;
+        if !connection.has_parameter_headers() {
+            return call(connection, name, arguments, context, limits, tracker).await;
+        }
+        let result = call(
+            connection,
+            name.clone(),
+            arguments.clone(),
+            context,
+            limits,
+            tracker,
+        )
+        .await;
+        match &result {
+            Err(Fault::Refused {
+                code: HEADER_MISMATCH,
+                ..
+            }) => {}
+            _ => return result,
+        }
+        let listed = self.server.list_again(connection).await;
+        if let Err(reason) = listed {
+            tracing::warn!(
+                server = self.name(),
+                reason,
+                "the tools of an MCP server remain as they were"
+            );
+            return result;
+        }
+        let tracker = self.tracker(&name, &arguments, context)?;
+        call(connection, name, arguments, context, limits, tracker).await
+    }
+
+    /// Returns the tracker of a call over HTTP, with the headers of this call.
+    #[cfg(feature = "http")]
+    fn tracker(&self, name: &str, arguments: &Value, context: &Context) -> Result<Tracker, Fault> {
+        let mut headers = http::HeaderMap::new();
+        if let Endpoint::Url(url) = &self.server.endpoint
+            && let Some(call_headers) = &url.call_headers
+        {
+            headers = call_headers(context).map_err(Fault::NoHeaders)?;
+            headers.values_mut().for_each(|value| value.set_sensitive(true));
+        }
+        let has_credentials = !headers.is_empty();
+        let listing = self.server.listing.borrow();
+        for header in listing.headers.get(name).into_iter().flatten() {
+            header.insert(arguments, &mut headers);
+        }
+        Ok(Tracker {
+            headers: Arc::new(headers),
+            has_credentials,
+            ..Tracker::default()
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! Settings of a server: its command, and the limits of the client.
+//! Settings of a server: its command or URL, and the limits of the client.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -18,45 +18,65 @@ pub enum Protocol {
     Legacy,
 }
 
-/// Command and limits of a server.
+/// Place of a server.
+#[derive(Debug, Clone)]
+pub(crate) enum Endpoint {
+    Command(CommandSettings),
+    #[cfg(feature = "http")]
+    Url(std::sync::Arc<crate::client::url_settings::UrlSettings>),
+}
+
+/// Command that starts a server.
 #[derive(Clone)]
-pub(crate) struct Settings {
-    /// Name of the server in messages and in the log.
-    pub(crate) name: String,
+pub(crate) struct CommandSettings {
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
     pub(crate) variables: Vec<(OsString, OsString)>,
     /// Variables of this process that the server receives, too.
     pub(crate) inherited: Vec<OsString>,
     pub(crate) directory: Option<PathBuf>,
+}
+
+/// Does not print the values of variables, which are often secrets.
+impl fmt::Debug for CommandSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
+        f.debug_struct("CommandSettings")
+            .field("program", &self.program)
+            .field("arguments", &self.arguments)
+            .field("variables", &names)
+            .field("inherited", &self.inherited)
+            .field("directory", &self.directory)
+            .finish()
+    }
+}
+
+/// Settings of any server.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// Name of the server in messages and in the log.
+    pub(crate) name: String,
     pub(crate) protocol: Protocol,
     /// Whether the server's hints count: `readOnlyHint` and others.
     pub(crate) trusts_hints: bool,
     pub(crate) limits: Limits,
 }
 
-/// Does not print the values of variables, which are often secrets.
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Settings")
-            .field("name", &self.name)
-            .field("program", &self.program)
-            .field("arguments", &self.arguments)
-            .field("variables", &names)
-            .field("inherited", &self.inherited)
-            .field("directory", &self.directory)
-            .field("protocol", &self.protocol)
-            .field("trusts_hints", &self.trusts_hints)
-            .field("limits", &self.limits)
-            .finish()
+impl Settings {
+    pub(crate) fn new(name: String) -> Self {
+        Self {
+            name,
+            protocol: Protocol::Auto,
+            trusts_hints: false,
+            limits: Limits::default(),
+        }
     }
 }
 
 /// Limits of the client.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
-    /// Maximum time from the start of the process to the end of the first list.
+    /// Maximum time from the start of the process, or from the first request, to the end of the first list.
     pub(crate) start: Duration,
     /// Maximum time of a call without progress.
     pub(crate) call: Duration,

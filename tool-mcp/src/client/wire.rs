@@ -1,5 +1,5 @@
-//! Messages between `rmcp` and the pipes of a server. `rmcp` receives only what its types can hold: results of calls and lists as raw
-//! JSON, and errors for messages that were dropped.
+//! Messages between `rmcp` and a server: the pipes of its process, or HTTP. `rmcp` receives only what its types can
+//! hold: results of calls and lists as raw JSON, and errors for messages that were dropped.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,45 +15,28 @@ use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
+#[cfg(feature = "http")]
+use tokio_util::sync::DropGuard;
 
 use crate::adapt::era::{discover_answer, initialize_answer};
 use crate::adapt::lines::{Line, LineDecoder};
+use crate::client::outgoing::{INVALID, Outgoing, TOO_LARGE, Tracker};
 
 /// Maximum number of messages that wait for the server to read them.
 const QUEUE: usize = 256;
 /// Maximum time from the end of standard output to the end of the process.
 const EXIT_DELAY: Duration = Duration::from_secs(1);
-/// Error code in place of a response above the size limit.
-pub(crate) const TOO_LARGE: i32 = i32::MIN;
-/// Error code in place of a response that is not JSON.
-pub(crate) const INVALID: i32 = i32::MIN + 1;
-
-/// State of a request, which its caller observes.
-#[derive(Debug, Clone)]
-pub(crate) struct Tracker {
-    /// Whether the server may have received the request.
-    pub(crate) is_sent: Arc<AtomicBool>,
-    /// `params` of the last progress notification.
-    pub(crate) progress: watch::Sender<Value>,
-}
-
-impl Default for Tracker {
-    fn default() -> Self {
-        Self {
-            is_sent: Arc::default(),
-            progress: watch::Sender::new(Value::Null),
-        }
-    }
-}
-
 /// Request whose answer is expected.
 #[derive(Debug)]
 struct Pending {
     kind: Kind,
     token: Option<Value>,
     tracker: Tracker,
+    /// Cancels the exchange over HTTP when the answer is no longer expected.
+    #[cfg(feature = "http")]
+    _ended: DropGuard,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,12 +44,6 @@ enum Kind {
     Discover,
     Initialize,
     Other,
-}
-
-#[derive(Debug)]
-struct Outgoing {
-    line: Vec<u8>,
-    tracker: Option<Tracker>,
 }
 
 /// Messages in both directions, and the end of the connection.
@@ -80,6 +57,10 @@ pub(crate) struct Wire {
     has_answered: AtomicBool,
     /// Whether the server has answered `initialize`.
     has_initialized: AtomicBool,
+    /// Whether the messages are sent over HTTP.
+    is_http: AtomicBool,
+    /// Whether the server has refused the credentials.
+    is_unauthorized: AtomicBool,
     /// Cancelled at the end of standard output.
     pub(crate) output_end: CancellationToken,
     /// Cancelled at the end of the connection.
@@ -95,6 +76,15 @@ pub(crate) struct WireEnds {
     incoming: mpsc::Sender<RxJsonRpcMessage<RoleClient>>,
 }
 
+/// Parts of a wire that the task of a server over HTTP owns.
+#[cfg(feature = "http")]
+#[derive(Debug)]
+pub(crate) struct HttpEnds {
+    pub(crate) wire: Arc<Wire>,
+    pub(crate) queue: mpsc::Receiver<Outgoing>,
+    pub(crate) incoming: mpsc::Sender<RxJsonRpcMessage<RoleClient>>,
+}
+
 impl Wire {
     /// Creates a wire without pipes.
     pub(crate) fn new() -> (Arc<Self>, WireEnds) {
@@ -106,6 +96,8 @@ impl Wire {
             list_changed: Notify::new(),
             has_answered: AtomicBool::new(false),
             has_initialized: AtomicBool::new(false),
+            is_http: AtomicBool::new(false),
+            is_unauthorized: AtomicBool::new(false),
             output_end: CancellationToken::new(),
             end: CancellationToken::new(),
             end_reason: Mutex::default(),
@@ -130,6 +122,19 @@ impl Wire {
         self.end.cancel();
     }
 
+    /// Ends the connection to a server that refuses the credentials.
+    #[cfg(feature = "http")]
+    pub(crate) fn close_unauthorized(&self, reason: impl Into<String>) {
+        self.is_unauthorized.store(true, Ordering::Relaxed);
+        self.close(reason);
+    }
+
+    /// Returns whether the answer to a request is expected.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_pending(&self, id: i64) -> bool {
+        self.pending().contains_key(&id)
+    }
+
     /// Returns the reason for the end of the connection.
     pub(crate) fn end_reason(&self) -> String {
         let reason = self.end_reason.lock().unwrap_or_else(PoisonError::into_inner);
@@ -146,6 +151,16 @@ impl Wire {
         self.has_initialized.load(Ordering::Relaxed)
     }
 
+    /// Returns whether the server has refused the credentials.
+    pub(crate) fn is_unauthorized(&self) -> bool {
+        self.is_unauthorized.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the messages are sent over HTTP.
+    pub(crate) fn is_http(&self) -> bool {
+        self.is_http.load(Ordering::Relaxed)
+    }
+
     fn pending(&self) -> MutexGuard<'_, HashMap<i64, Pending>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -154,30 +169,42 @@ impl Wire {
     fn send(&self, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
-        let mut tracker = None;
+        let mut outgoing = Outgoing::new(line);
         match message {
             JsonRpcMessage::Request(request) => {
                 let NumberOrString::Number(id) = request.id else {
                     return Err(io::Error::other("expected a number as the id"));
                 };
-                tracker = request.request.extensions().get::<Tracker>().cloned();
-                self.expect(id, &request.request, tracker.clone().unwrap_or_default());
+                outgoing.tracker = request.request.extensions().get::<Tracker>().cloned();
+                let pending = self.expect(id, &request.request, outgoing.tracker.clone().unwrap_or_default());
+                outgoing.set_request(id, &request.request, pending);
             }
             JsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
-                    && let Some(NumberOrString::Number(id)) = &cancelled.params.request_id
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
+                    if let Some(NumberOrString::Number(id)) = &cancelled.params.request_id {
+                        self.pending().remove(id);
+                    }
+                    if self.is_http() && !self.has_initialized() {
+                        // The end of the response's stream is the cancellation.
+                        return Ok(());
+                    }
+                }
+                #[cfg(feature = "http")]
                 {
-                    self.pending().remove(id);
+                    outgoing.is_initialized = matches!(
+                        notification.notification,
+                        ClientNotification::InitializedNotification(_)
+                    );
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
-        let sent = self.outgoing.try_send(Outgoing { line, tracker });
+        let sent = self.outgoing.try_send(outgoing);
         sent.map_err(|_| io::Error::new(io::ErrorKind::WouldBlock, "the queue to the server is full"))
     }
 
-    /// Notes that the server will answer a request.
-    fn expect(&self, id: i64, request: &ClientRequest, tracker: Tracker) {
+    /// Notes that the server will answer a request. Returns a token that is cancelled when the answer is no longer expected.
+    fn expect(&self, id: i64, request: &ClientRequest, tracker: Tracker) -> CancellationToken {
         let kind = match request {
             ClientRequest::DiscoverRequest(_) => Kind::Discover,
             ClientRequest::InitializeRequest(_) => Kind::Initialize,
@@ -185,16 +212,25 @@ impl Wire {
         };
         let token = request.get_meta().get_progress_token();
         let token = token.map(|token| token.0.into_json_value());
+        let ended = CancellationToken::new();
         let mut pending = self.pending();
         if kind == Kind::Initialize {
             // A late answer to `server/discover` is not an answer to `initialize`.
             pending.clear();
         }
-        pending.insert(id, Pending { kind, token, tracker });
+        let request = Pending {
+            kind,
+            token,
+            tracker,
+            #[cfg(feature = "http")]
+            _ended: ended.clone().drop_guard(),
+        };
+        pending.insert(id, request);
+        ended
     }
 
     /// Handles a message of the server. Returns the message for `rmcp`.
-    fn receive(&self, message: Value, received: &mut Vec<RxJsonRpcMessage<RoleClient>>) {
+    pub(crate) fn receive(&self, message: Value, received: &mut Vec<RxJsonRpcMessage<RoleClient>>) {
         match message {
             Value::Array(batch) => {
                 for message in batch {
@@ -232,7 +268,7 @@ impl Wire {
         };
         let line = format!("{answer}\n").into_bytes();
         // If the server does not read, it does not read the answer either.
-        let _ = self.outgoing.try_send(Outgoing { line, tracker: None });
+        let _ = self.outgoing.try_send(Outgoing::new(line));
     }
 
     fn notify(&self, method: &str, params: &Value) {
@@ -260,7 +296,7 @@ impl Wire {
         let (id, pending) = self.take(message.get("id")?)?;
         self.has_answered.store(true, Ordering::Relaxed);
         let mut message = match pending.kind {
-            Kind::Discover => discover_answer(message),
+            Kind::Discover => discover_answer(message, self.is_http()),
             Kind::Initialize => {
                 self.has_initialized.store(true, Ordering::Relaxed);
                 initialize_answer(message)
@@ -287,9 +323,8 @@ impl Wire {
     }
 
     /// Returns an error in place of an answer that could not be read.
-    fn fail(&self, id: &Value, code: i32, message: String) -> Option<RxJsonRpcMessage<RoleClient>> {
+    pub(crate) fn fail(&self, id: &Value, error: ErrorData) -> Option<RxJsonRpcMessage<RoleClient>> {
         let (id, _) = self.take(id)?;
-        let error = ErrorData::new(ErrorCode(code), message, None);
         Some(JsonRpcMessage::error(error, Some(NumberOrString::Number(id))))
     }
 
@@ -342,11 +377,11 @@ impl Wire {
             Line::Message(message) => self.receive(message, received),
             Line::Ignored => {}
             Line::Invalid { id } => {
-                received.extend(self.fail(&id, INVALID, "invalid JSON".to_owned()));
+                received.extend(self.fail(&id, INVALID.error("invalid JSON")));
             }
             Line::TooLarge { id, bytes } => {
                 let id = id.ok_or("wrote a message above the limit, whose id is unknown")?;
-                received.extend(self.fail(&id, TOO_LARGE, format!("{bytes} bytes")));
+                received.extend(self.fail(&id, TOO_LARGE.error(format!("{bytes} bytes"))));
             }
         }
         Ok(())
@@ -405,6 +440,19 @@ impl WireEnds {
         tokio::spawn(Arc::clone(wire).read(stdout, self.incoming, limits.message_bytes));
         self.transport
     }
+
+    /// Returns the transport for `rmcp`, and the parts for a task that sends the messages over HTTP.
+    #[cfg(feature = "http")]
+    pub(crate) fn into_http(self) -> (WireTransport, HttpEnds) {
+        let wire = Arc::clone(&self.transport.wire);
+        wire.is_http.store(true, Ordering::Relaxed);
+        let ends = HttpEnds {
+            wire,
+            queue: self.queue,
+            incoming: self.incoming,
+        };
+        (self.transport, ends)
+    }
 }
 
 /// Limits of the pipes.
@@ -451,5 +499,14 @@ impl Transport<RoleClient> for WireTransport {
     async fn close(&mut self) -> Result<(), io::Error> {
         self.wire.close("connection closed");
         Ok(())
+    }
+}
+
+/// A dropped start ends the task of a server over HTTP. A process has its own end.
+impl Drop for WireTransport {
+    fn drop(&mut self) {
+        if self.wire.is_http() {
+            self.wire.close("connection closed");
+        }
     }
 }

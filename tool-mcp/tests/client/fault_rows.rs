@@ -1,4 +1,5 @@
-//! Rows of `docs/faults.md` about MCP servers. Each row has a test in `faults.rs`, and each test has a row.
+//! Rows of `docs/faults.md` about MCP servers. Each row has a test in `faults.rs` or `http_faults.rs`, and each test
+//! has a row.
 
 use tool_runtime::ToolOutcome;
 
@@ -9,7 +10,7 @@ use crate::tests_of::{assert_one_for_one, names_in};
 const DOCUMENT: &str = include_str!("../../../docs/faults.md");
 
 /// Number of rows.
-const ROWS: usize = 27;
+const ROWS: usize = 47;
 
 /// A row with the code in its columns.
 #[derive(Debug)]
@@ -90,6 +91,8 @@ fn rows() -> impl Iterator<Item = Row> {
 
 #[test]
 fn each_row_has_one_test_and_each_test_a_row() {
-    let tests = names_in(include_str!("faults.rs")).map(|name| format!("mcp::{name}"));
+    let files = [include_str!("faults.rs"), include_str!("http_faults.rs")];
+    let tests = files.into_iter().flat_map(names_in);
+    let tests = tests.map(|name| format!("mcp::{name}"));
     assert_one_for_one("docs/faults.md", rows().map(|row| row.test), tests, ROWS);
 }

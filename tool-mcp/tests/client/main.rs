@@ -1,4 +1,4 @@
-//! The client, with servers that this program runs as other processes: see `peer.rs`.
+//! The client, with servers that this program runs as other processes (`peer.rs`), and servers over HTTP (`http_peer.rs`).
 
 #![allow(
     clippy::unwrap_used,
@@ -26,4 +26,9 @@ mod calls;
 mod hostile;
 mod fault_rows;
 mod faults;
+mod http_peer;
+mod http_revisions;
+mod http_calls;
+mod http_faults;
 mod real_servers;
+mod real_http_servers;

@@ -14,7 +14,7 @@ use tool_runtime::serde_json::{Value, json, to_value};
 use crate::support::{call, call_text};
 
 /// Returns a program beside the interpreter, or `None` with a message.
-fn python_server(name: &str) -> Option<PathBuf> {
+pub(crate) fn python_server(name: &str) -> Option<PathBuf> {
     let python = std::env::var_os("SDK_PYTHON").map(PathBuf::from);
     program(python.and_then(|python| Some(python.parent()?.join(name))), name)
 }
@@ -28,7 +28,7 @@ fn node_server(name: &str) -> Option<PathBuf> {
     )
 }
 
-fn program(path: Option<PathBuf>, name: &str) -> Option<PathBuf> {
+pub(crate) fn program(path: Option<PathBuf>, name: &str) -> Option<PathBuf> {
     let path = path.filter(|path| path.exists());
     if path.is_none() {
         eprintln!("IGNORED: `{name}` is missing; `.ci/run programs` installs it");

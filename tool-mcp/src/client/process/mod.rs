@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::client::process::group::Group;
 pub(crate) use crate::client::process::stderr::LastLines;
-use crate::client::settings::Settings;
+use crate::client::settings::CommandSettings;
 
 /// Time after each step of a stop: after stdin is closed, and after SIGTERM.
 const STEP: Duration = Duration::from_secs(2);
@@ -39,12 +39,12 @@ pub(crate) struct Pipes {
 }
 
 impl Process {
-    /// Starts the server in a separate process group, without a shell.
+    /// Starts the server in a separate process group, without a shell. `name` is its name in the log.
     ///
     /// # Errors
     ///
-    /// Returns an error if a variable of [`Settings::inherited`] is not set, or the program cannot be started.
-    pub(crate) fn spawn(settings: &Settings) -> io::Result<(Self, Pipes)> {
+    /// Returns an error if a variable of [`CommandSettings::inherited`] is not set, or the program cannot be started.
+    pub(crate) fn spawn(name: &str, settings: &CommandSettings) -> io::Result<(Self, Pipes)> {
         let mut command = Command::new(&settings.program);
         command
             .args(&settings.arguments)
@@ -66,7 +66,7 @@ impl Process {
             return Err(io::Error::other("missing pipe"));
         };
         let last_lines = LastLines::default();
-        tokio::spawn(stderr::log(stderr, settings.name.clone(), last_lines.clone()));
+        tokio::spawn(stderr::log(stderr, name.to_owned(), last_lines.clone()));
         let pipes = Pipes {
             stdin,
             stdout,
@@ -97,7 +97,7 @@ impl Process {
 
 /// Returns the environment of a server.
 fn variables(
-    settings: &Settings,
+    settings: &CommandSettings,
     own: impl Iterator<Item = (OsString, OsString)>,
 ) -> io::Result<Vec<(OsString, OsString)>> {
     let mut variables: Vec<_> = own

@@ -11,6 +11,7 @@ use tool_runtime::{Context, ProgressReport};
 use crate::adapt::fault::Fault;
 use crate::client::call::call;
 use crate::client::connection::Connection;
+use crate::client::outgoing::Tracker;
 use crate::client::settings::Limits;
 use crate::client::tests::fake_server::FakeServer;
 
@@ -18,7 +19,15 @@ fn start(connection: &Arc<Connection>, context: Context) -> tokio::task::JoinHan
     let connection = Arc::clone(connection);
     tokio::spawn(async move {
         let limits = Limits::default();
-        call(&connection, "slow".to_owned(), json!({}), &context, &limits).await
+        call(
+            &connection,
+            "slow".to_owned(),
+            json!({}),
+            &context,
+            &limits,
+            Tracker::default(),
+        )
+        .await
     })
 }
 
@@ -120,8 +129,22 @@ async fn a_server_that_reads_nothing_for_a_minute_is_restarted() {
         ..Limits::default()
     };
     let context = Context::new();
-    let first = call(&connection, "a".repeat(100), json!({}), &context, &limits);
-    let second = call(&connection, "b".to_owned(), json!({}), &context, &limits);
+    let first = call(
+        &connection,
+        "a".repeat(100),
+        json!({}),
+        &context,
+        &limits,
+        Tracker::default(),
+    );
+    let second = call(
+        &connection,
+        "b".to_owned(),
+        json!({}),
+        &context,
+        &limits,
+        Tracker::default(),
+    );
     let began = Instant::now();
     let (first, second) = tokio::join!(first, second);
     assert_eq!(began.elapsed(), Duration::from_secs(60));

@@ -9,10 +9,12 @@ use tokio::time::{Instant, sleep};
 use crate::adapt::fault::Fault;
 use crate::client::actor::{Failure, Server, State};
 use crate::client::command::McpCommand;
+use crate::client::settings::Endpoint;
 use crate::client::tests::fake_server::FakeServer;
 
 fn server() -> Arc<Server> {
-    Server::new(McpCommand::new("peer".into()).settings)
+    let McpCommand { command, settings } = McpCommand::new("peer".into());
+    Server::new(Endpoint::Command(command), settings)
 }
 
 #[tokio::test(start_paused = true)]
@@ -21,6 +23,7 @@ async fn a_call_waits_five_seconds_for_a_restart() {
     let failure = Failure {
         since: Instant::now(),
         reason: "ended with exit status: 1".to_owned(),
+        is_unauthorized: false,
     };
     sleep(Duration::from_secs(7)).await;
     let next = Instant::now() + Duration::from_secs(20);

@@ -1,0 +1,84 @@
+//! [`Backend`]: the process of a server, or the task that sends messages to its URL.
+
+use crate::client::process::{LastLines, Process};
+use crate::client::settings::{Endpoint, Settings};
+use crate::client::wire::{WireEnds, WireLimits, WireTransport};
+
+/// Running server, apart from its connection.
+#[derive(Debug)]
+pub(crate) enum Backend {
+    Process {
+        process: Process,
+        last_lines: LastLines,
+    },
+    #[cfg(feature = "http")]
+    Url(tokio::task::JoinHandle<()>),
+}
+
+impl Backend {
+    /// Starts the process, or the task, and connects the wire.
+    ///
+    /// # Errors
+    ///
+    /// Returns the fact, if the process cannot be started.
+    pub(crate) fn start(
+        endpoint: &Endpoint,
+        settings: &Settings,
+        ends: WireEnds,
+    ) -> Result<(Self, WireTransport), String> {
+        match endpoint {
+            Endpoint::Command(command) => {
+                let (process, pipes) = Process::spawn(&settings.name, command)
+                    .map_err(|error| format!("cannot start `{}`: {error}", command.program.display()))?;
+                let limits = WireLimits {
+                    write: settings.limits.call,
+                    message_bytes: settings.limits.message_bytes,
+                };
+                let transport = ends.connect(pipes.stdin, pipes.stdout, limits);
+                let last_lines = pipes.last_lines;
+                Ok((Self::Process { process, last_lines }, transport))
+            }
+            #[cfg(feature = "http")]
+            Endpoint::Url(url) => {
+                let limit = settings.limits.message_bytes;
+                let (transport, task) =
+                    crate::client::streamable_http::task::connect(ends, std::sync::Arc::clone(url), limit);
+                Ok((Self::Url(task), transport))
+            }
+        }
+    }
+
+    /// Waits for the end of the process, and returns the fact. A URL does not end.
+    pub(crate) async fn ended(&mut self) -> String {
+        match self {
+            Self::Process { process, .. } => match process.ended().await {
+                Ok(status) => format!("ended with {status}"),
+                Err(error) => format!("ended: {error}"),
+            },
+            #[cfg(feature = "http")]
+            Self::Url(_) => std::future::pending().await,
+        }
+    }
+
+    /// Stops the process, or waits for the end of the session. The wire is already closed.
+    pub(crate) async fn stop(self) {
+        match self {
+            Self::Process { process, .. } => process.stop().await,
+            #[cfg(feature = "http")]
+            Self::Url(task) => drop(task.await),
+        }
+    }
+
+    /// Returns the last lines of standard error.
+    pub(crate) fn last_lines(&self) -> String {
+        match self {
+            Self::Process { last_lines, .. } => last_lines.to_string(),
+            #[cfg(feature = "http")]
+            Self::Url(_) => String::new(),
+        }
+    }
+
+    pub(crate) const fn is_process(&self) -> bool {
+        matches!(self, Self::Process { .. })
+    }
+}

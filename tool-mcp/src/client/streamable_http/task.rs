@@ -1,0 +1,51 @@
+//! Task of a server over HTTP: sends the queue.
+
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+
+use super::http_wire::HttpWire;
+use super::session::Session;
+use crate::client::url_settings::UrlSettings;
+use crate::client::wire::{WireEnds, WireTransport};
+
+/// Sends the messages of a wire to a URL. Returns the transport for `rmcp`, and the task, which ends after the connection.
+pub(crate) fn connect(
+    ends: WireEnds,
+    url: Arc<UrlSettings>,
+    message_bytes: usize,
+) -> (WireTransport, JoinHandle<()>) {
+    let (transport, ends) = ends.into_http();
+    let http = Arc::new(HttpWire {
+        wire: ends.wire,
+        url,
+        incoming: ends.incoming,
+        session: Session::default(),
+        renewal: tokio::sync::Mutex::default(),
+        message_bytes,
+    });
+    let mut queue = ends.queue;
+    let task = tokio::spawn(async move {
+        loop {
+            let outgoing = tokio::select! {
+                outgoing = queue.recv() => outgoing,
+                () = http.wire.end.cancelled() => break,
+            };
+            let Some(mut outgoing) = outgoing else { break };
+            let task = Arc::clone(&http);
+            if let Some(request) = outgoing.request.take() {
+                tokio::spawn(task.request(outgoing, request));
+            } else if outgoing.is_initialized {
+                // The session begins with this message; requests must not overtake it.
+                task.notify(outgoing.line).await;
+                if task.session.announces_changes() {
+                    tokio::spawn(task.listen());
+                }
+            } else {
+                tokio::spawn(async move { task.notify(outgoing.line).await });
+            }
+        }
+        http.end_session().await;
+    });
+    (transport, task)
+}
