@@ -131,7 +131,7 @@ async fn metrics_listener(listen: Option<SocketAddr>) -> Result<Option<TcpListen
 async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gateway, Failure> {
     let keys = settings.client_keys(mistakes);
     let registry = settings.tools.select(tools::loaded()?, mistakes);
-    let registry = PermissionRule::apply(&settings.permissions, registry);
+    let registry = PermissionRule::apply(&settings.permissions, None, registry);
     let chat = ChatSections {
         models: &settings.models,
         text_calls: &settings.text_calls,

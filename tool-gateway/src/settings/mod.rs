@@ -17,6 +17,7 @@ pub(crate) mod text_calls;
 pub(crate) mod offload;
 pub(crate) mod upstream;
 pub(crate) mod client_keys;
+mod call_pattern;
 pub(crate) mod permissions;
 pub(crate) mod origins;
 pub(crate) mod base_path;

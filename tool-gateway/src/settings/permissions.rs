@@ -1,23 +1,26 @@
-//! [`PermissionRule`]: allows, denies or hands over calls by their tool, client and origin. `docs/gateway.md` has the grammar.
+//! [`PermissionRule`]: allows, denies or hands over calls by their tool, command or path, client and origin. `docs/gateway.md` has the
+//! grammar.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 use tool_runtime::{FromText, ToolRegistry};
 
+use super::call_pattern::{CallPattern, Effect, Subject};
 use super::client_keys::ClientKey;
 use super::mistakes::Mistakes;
 use super::{unknown_tool, values};
-use crate::name_pattern::matches;
+use crate::off_worker::BlockingThreads;
 use crate::session::principal::Principal;
 
 /// A rule about calls. The first rule that matches a call applies.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PermissionRule {
-    /// Pattern for names of tools, in which `*` matches any text.
-    pub(crate) tool: String,
+    /// Pattern for names of tools, in which `*` matches any text, and for their commands or paths.
+    pub(crate) tool: CallPattern,
     #[serde(deserialize_with = "values::name")]
     pub(crate) decision: DecisionName,
     /// Reason that the model receives.
@@ -32,6 +35,7 @@ pub(crate) struct PermissionRule {
 #[derive(Debug, Clone, Copy)]
 struct PermittedCall<'c> {
     tool: &'c str,
+    subject: &'c Subject,
     client: Option<&'c Principal>,
     is_from_text: bool,
 }
@@ -45,8 +49,16 @@ pub(crate) enum DecisionName {
 }
 
 impl PermissionRule {
-    fn matches_tool(&self, name: &str) -> bool {
-        matches(&self.tool, name)
+    fn effect(&self) -> Effect {
+        match self.decision {
+            DecisionName::Allow => Effect::Allow,
+            DecisionName::Deny | DecisionName::Ask => Effect::Restrict,
+        }
+    }
+
+    /// Returns whether the rule depends on an argument of the calls of a tool.
+    fn depends_on_argument(&self, tool: &str) -> bool {
+        self.tool.has_argument() && self.tool.matches_name(tool)
     }
 
     /// Returns whether all conditions of the rule hold for a call.
@@ -59,25 +71,34 @@ impl PermissionRule {
             && self
                 .from_text
                 .is_none_or(|from_text| from_text == call.is_from_text)
-            && self.matches_tool(call.tool)
+            && self.tool.matches_name(call.tool)
+            && self.tool.matches_subject(call.tool, call.subject, self.effect())
     }
 
-    /// Adds a permission layer with these rules to a registry.
-    pub(crate) fn apply(rules: &[Self], registry: ToolRegistry) -> ToolRegistry {
+    /// Adds a permission layer with these rules to a registry. Paths are relative to the root of the workspace.
+    pub(crate) fn apply(rules: &[Self], root: Option<&Path>, registry: ToolRegistry) -> ToolRegistry {
         if rules.is_empty() {
             return registry;
         }
         let rules: Arc<[Self]> = rules.into();
+        let root: Option<Arc<Path>> = root.map(Into::into);
         registry.layer(Permission::new(move |request: PermissionRequest| {
-            let decision = Self::decide(
-                &rules,
-                PermittedCall {
-                    tool: request.definition().name.as_str(),
+            let (rules, root) = (Arc::clone(&rules), root.clone());
+            async move {
+                let tool = request.definition().name.as_str();
+                let subject = if rules.iter().any(|rule| rule.depends_on_argument(tool)) {
+                    subject(&request, root).await
+                } else {
+                    Subject::None
+                };
+                let call = PermittedCall {
+                    tool,
+                    subject: &subject,
                     client: request.context.extension::<Principal>(),
                     is_from_text: request.context.extension::<FromText>().is_some(),
-                },
-            );
-            async move { decision }
+                };
+                Self::decide(&rules, call)
+            }
         }))
     }
 
@@ -104,8 +125,8 @@ impl PermissionRule {
                     );
                 }
             }
-            let pattern = &rule.tool;
-            if pattern == "*" || tools.iter().any(|tool| rule.matches_tool(tool)) {
+            let pattern = rule.tool.name();
+            if pattern == "*" || tools.iter().any(|tool| rule.tool.matches_name(tool)) {
                 continue;
             }
             mistakes.add(
@@ -118,6 +139,20 @@ impl PermissionRule {
             );
         }
     }
+}
+
+/// Threads that follow the links of paths.
+static THREADS: BlockingThreads = BlockingThreads::new(8);
+
+/// Returns the argument of a call to which rules apply, as the tool receives the argument.
+async fn subject(request: &PermissionRequest, root: Option<Arc<Path>>) -> Subject {
+    let (tool, call) = (
+        request.definition().name.as_str().to_owned(),
+        request.call.clone(),
+    );
+    let find = move || Subject::new(&tool, root.as_deref(), |name| call.argument(name));
+    // Without the argument, no rule with a pattern of arguments allows the call.
+    THREADS.run(find).await.unwrap_or(Subject::None)
 }
 
 #[cfg(test)]
@@ -221,6 +256,7 @@ mod tests {
             let client = client.map(Principal::from_key_name);
             let call = PermittedCall {
                 tool,
+                subject: &Subject::None,
                 client: client.as_ref(),
                 is_from_text,
             };
@@ -244,6 +280,7 @@ mod tests {
         let decide = |tool, client: Option<&Principal>| {
             let call = PermittedCall {
                 tool,
+                subject: &Subject::None,
                 client,
                 is_from_text: false,
             };
