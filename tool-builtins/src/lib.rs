@@ -5,6 +5,7 @@
 //!   `ReadOffloaded` reads the files.
 //! - `workspace` (feature `workspace`): the folder of the tools that touch the machine.
 //! - `shell`, with the feature `shell` on Linux: `Bash`, `BashOutput` and `KillShell`, which run commands.
+//! - `files` (feature `files`): `Read` and `Edit`.
 //! - [`AttemptLimit`], a layer that asks the model to stop after repeated failures of a tool.
 //!
 //! ```
@@ -28,5 +29,12 @@ pub mod todo;
 pub mod workspace;
 #[cfg(all(feature = "shell", target_os = "linux"))]
 pub mod shell;
+#[cfg(feature = "files")]
+pub mod files;
 
 pub use attempt_limit::{AttemptLimit, AttemptLimited};
+
+/// The README, whose blocks are tests.
+#[cfg(all(doctest, feature = "files"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -9,13 +9,17 @@ use tool_cli::{Failure, Outcome, Terminal, visible};
 use tool_runtime::format::{anthropic, mcp, openai};
 use tool_runtime::{RegistryError, ToolCall, ToolRegistry};
 
+use crate::settings::mistakes::Mistakes;
 use crate::settings::unknown_tool::UnknownTool;
+use crate::settings::workspace::{WorkspaceArgs, WorkspaceSettings};
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolsOptions {
     /// API whose form the definitions have
     #[arg(long, value_name = "API", default_value = "anthropic")]
     pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -35,6 +39,8 @@ pub(crate) struct CallOptions {
     /// Its arguments, as a model writes them
     #[arg(value_name = "JSON", default_value = "{}")]
     pub(crate) arguments: String,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArgs,
 }
 
 pub(crate) const ABOUT_CALL: &str = "\
@@ -42,20 +48,35 @@ Call one of the gateway's tools, and print its `tool_result`; what was changed i
 
 Exit status: 0 the call succeeded; 1 the result is an error; 2 wrong usage.";
 
-/// Creates a registry with all tools of the program.
+/// Creates a registry with the program's tools that need no configuration.
 pub(crate) fn registry() -> Result<ToolRegistry, RegistryError> {
     let mut registry = ToolRegistry::new();
     registry.register::<todo_write>()?.register::<todo_read>()?;
     Ok(registry)
 }
 
-/// Returns the registry, or the failure of the program.
-pub(crate) fn loaded() -> Result<ToolRegistry, Failure> {
-    registry().map_err(|error| Failure::Message(format!("the tools cannot be registered: {error}")))
+/// Returns the registry with the tools of a workspace, or the failure of the program.
+pub(crate) fn loaded(
+    workspace: &WorkspaceSettings,
+    mistakes: &mut Mistakes,
+) -> Result<ToolRegistry, Failure> {
+    registry()
+        .and_then(|registry| workspace.install(registry, mistakes))
+        .map_err(|error| Failure::Message(format!("the tools cannot be registered: {error}")))
+}
+
+/// Returns the registry of a command without a configuration file.
+fn command_registry(options: &WorkspaceArgs) -> Result<ToolRegistry, Failure> {
+    let (mut workspace, mut mistakes) = (WorkspaceSettings::default(), Mistakes::default());
+    workspace.set_options(options, &mut mistakes);
+    let registry = loaded(&workspace, &mut mistakes)?;
+    let checked = mistakes.into_result();
+    checked.map_err(|mistakes| Failure::Message(mistakes.to_string()))?;
+    Ok(registry)
 }
 
 pub(crate) fn print(options: &ToolsOptions) -> Result<Outcome, Failure> {
-    let registry = loaded()?;
+    let registry = command_registry(&options.workspace)?;
     let definitions = registry.tool_definitions();
     let forms: Vec<Value> = match options.format {
         Format::Anthropic => definitions.into_iter().map(anthropic::tool).collect(),
@@ -68,7 +89,7 @@ pub(crate) fn print(options: &ToolsOptions) -> Result<Outcome, Failure> {
 }
 
 pub(crate) fn call(options: &CallOptions, terminal: Terminal) -> Result<Outcome, Failure> {
-    let registry = loaded()?;
+    let registry = command_registry(&options.workspace)?;
     UnknownTool::check(&registry, [options.name.as_str()])
         .map_err(|error| Failure::Message(visible(&error.to_string())))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

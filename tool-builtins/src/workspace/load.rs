@@ -78,7 +78,7 @@ impl Place {
                 opened.ok_or_else(|| not_a_file(shown))
             }
             Target::Missing { .. } => Err(self.not_found()),
-            Target::DanglingLink { .. } => Err(ErrorCode::NotFound.error(format_args!(
+            Target::DanglingLink => Err(ErrorCode::NotFound.error(format_args!(
                 "`{shown}` is a symbolic link to a file that does not exist"
             ))),
         }
@@ -195,7 +195,7 @@ fn similar_names(folder: &Dir, wanted: &OsStr) -> Vec<String> {
         .take(COMPARED_NAMES)
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .map(|name| (similarity(&wanted, &name.to_lowercase()), name))
-        .filter(|(score, _)| *score >= 0.7)
+        .filter(|(score, _)| *score >= 0.6)
         .collect();
     similar.sort_by(|(a, first), (b, second)| b.total_cmp(a).then_with(|| first.cmp(second)));
     similar.into_iter().take(3).map(|(_, name)| name).collect()

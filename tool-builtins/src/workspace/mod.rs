@@ -13,10 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![cfg_attr(
-    not(feature = "files"),
-    allow(dead_code, reason = "the tools of other families need less")
-)]
+#![allow(dead_code, reason = "families of tools need different parts")]
 
 // A module uses only modules that are declared before it.
 pub(crate) mod error;

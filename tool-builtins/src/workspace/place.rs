@@ -47,9 +47,7 @@ pub(crate) enum Target {
         name: OsString,
     },
     /// A link to a name that does not exist.
-    DanglingLink {
-        parent: Dir,
-    },
+    DanglingLink,
 }
 
 impl Place {
@@ -75,7 +73,7 @@ impl Target {
     /// Returns the names below the last folder that exists.
     fn names(&self) -> impl Iterator<Item = &OsStr> {
         let (folders, name): (&[OsString], Option<&OsString>) = match self {
-            Self::Directory(_) | Self::DanglingLink { .. } => (&[], None),
+            Self::Directory(_) | Self::DanglingLink => (&[], None),
             Self::Entry { name, .. } => (&[], Some(name)),
             Self::Missing { folders, name, .. } => (folders, Some(name)),
         };
@@ -193,11 +191,11 @@ impl<'f> PathSearch<'f> {
 
     /// Returns the target of a path whose component `first` does not exist.
     fn missing(&mut self, first: OsString, is_from_link: bool, sent: &str) -> Result<Target, ToolError> {
+        if is_from_link {
+            return Ok(Target::DanglingLink);
+        }
         let parent = self.current().try_clone();
         let parent = parent.map_err(|error| ErrorCode::from_io(&error, sent))?;
-        if is_from_link {
-            return Ok(Target::DanglingLink { parent });
-        }
         let mut folders = vec![first];
         folders.extend(self.pending.drain(..).rev().map(|pending| pending.name));
         if folders.iter().any(|name| name == "..") {

@@ -68,7 +68,7 @@ impl Workspace {
                 folders,
                 name,
             } => (parent, folders, name),
-            Target::DanglingLink { .. } => {
+            Target::DanglingLink => {
                 return Err(ErrorCode::NotFound.error(format_args!(
                     "`{}` is a symbolic link to a file that does not exist; nothing was written",
                     place.shown

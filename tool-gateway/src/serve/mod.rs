@@ -90,6 +90,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         address: format!("{address}{base_path}"),
         metrics: metrics.as_ref().and_then(|metrics| metrics.local_addr().ok()),
         key: settings.upstream.describe_key(),
+        workspace: settings.workspace.describe(),
     };
     started.print(&gateway, traces);
     let turns = gateway.turns();
@@ -130,7 +131,9 @@ async fn metrics_listener(listen: Option<SocketAddr>) -> Result<Option<TcpListen
 /// Builds a gateway with these settings, except for the store. Adds all mistakes in the settings.
 async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gateway, Failure> {
     let keys = settings.client_keys(mistakes);
-    let registry = settings.tools.select(tools::loaded()?, mistakes);
+    let registry = tools::loaded(&settings.workspace, mistakes)?;
+    settings.workspace.check(keys.len(), mistakes);
+    let registry = settings.tools.select(registry, mistakes);
     let registry = PermissionRule::apply(&settings.permissions, None, registry);
     let chat = ChatSections {
         models: &settings.models,
@@ -169,6 +172,8 @@ struct Started {
     metrics: Option<SocketAddr>,
     /// Source of the upstream's key.
     key: String,
+    /// The folder of the tools for files, and whether they may write.
+    workspace: Option<String>,
 }
 
 impl Started {
@@ -178,13 +183,17 @@ impl Started {
         let offload = gateway.offload_directory().map_or_else(String::new, |directory| {
             format!("\noffload: {}", directory.display())
         });
+        let workspace = self
+            .workspace
+            .as_ref()
+            .map_or_else(String::new, |workspace| format!("\nworkspace: {workspace}"));
         let metrics = self.metrics.map_or_else(String::new, |metrics| {
             format!("\nmetrics: http://{metrics}/metrics")
         });
         let traces =
             Traces::describe(traces).map_or_else(String::new, |traces| format!("\ntraces: {traces}"));
         print(&format!(
-            "listening on http://{}\ntools: {}\nstore: {}\nupstream: {}{}{offload}{metrics}{traces}",
+            "listening on http://{}\ntools: {}\nstore: {}\nupstream: {}{}{offload}{workspace}{metrics}{traces}",
             self.address,
             if names.is_empty() {
                 "none".to_owned()

@@ -15,6 +15,7 @@ pub(crate) mod tools;
 pub(crate) mod client_tools;
 pub(crate) mod text_calls;
 pub(crate) mod offload;
+pub(crate) mod workspace;
 pub(crate) mod upstream;
 pub(crate) mod client_keys;
 mod call_pattern;
@@ -47,6 +48,7 @@ use sessions::{SessionSettings, StoreLocation};
 use tools::ToolSettings;
 use unknown_tool::UnknownTool;
 use upstream::{UpstreamKind, UpstreamSettings};
+use workspace::WorkspaceSettings;
 
 /// Settings of a gateway. `tool-gateway/gateway.toml` documents every key. Settings contain no secrets, only the names of environment
 /// variables with secrets.
@@ -73,6 +75,9 @@ pub(crate) struct Settings {
     /// Directory for long results. If absent, no results are offloaded.
     #[serde(deserialize_with = "values::some_table")]
     pub(crate) offload: Option<Offload>,
+    /// Folder whose files the gateway's tools read and write.
+    #[serde(deserialize_with = "values::table")]
+    pub(crate) workspace: WorkspaceSettings,
     #[serde(deserialize_with = "values::table")]
     pub(crate) sessions: SessionSettings,
     #[serde(deserialize_with = "values::table")]
@@ -108,6 +113,7 @@ impl Default for Settings {
             client_tools: ClientCallRules::default(),
             text_calls: TextCallRules::default(),
             offload: None,
+            workspace: WorkspaceSettings::default(),
             sessions: SessionSettings::default(),
             limits: Limits::default(),
             format_fixing: FormatFixing::default(),
@@ -219,6 +225,7 @@ impl Settings {
         if let Some(offer) = options.offer {
             self.tools.offer = offer.into();
         }
+        self.workspace.set_options(&options.workspace, mistakes);
     }
 
     /// Returns the repair of calls from an upstream `openai`: of every tool, unless the file names tools.

@@ -12,6 +12,7 @@ use super::sessions::StoreLocation;
 use super::text_calls::parse_format;
 use super::tools::OfferName;
 use super::upstream::UpstreamKind;
+use super::workspace::WorkspaceArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
@@ -48,6 +49,8 @@ pub(crate) struct ServeOptions {
     /// Tools of the gateway that the model can call in a turn [default: declared]
     #[arg(long, value_name = "WHICH")]
     pub(crate) offer: Option<OfferName>,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArgs,
 }
 
 fn renamed(names: &str) -> Result<Infallible, String> {
@@ -84,6 +87,7 @@ Exit status: 0 ended; 2 wrong usage, or it could not start; standard error says 
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
   tool-gateway serve --upstream-kind script --offer always
+  tool-gateway serve --workspace . --write --offer always
   ANTHROPIC_API_KEY=… tool-gateway serve
   curl -sN http://127.0.0.1:8484/v1/messages -H 'content-type: application/json' -d '{\"model\": \"demo\",
     \"max_tokens\": 1024, \"stream\": true, \"messages\": [{\"role\": \"user\", \"content\": \"hi\"}]}'";

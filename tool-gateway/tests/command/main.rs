@@ -15,6 +15,7 @@ mod usage;
 mod readme;
 mod configuration;
 mod serve;
+mod workspace;
 #[cfg(unix)]
 mod network;
 #[cfg(target_os = "linux")]

@@ -1,0 +1,298 @@
+//! [`Replacement::apply`]: finds the place of an edit by the rules of `docs/edit.md`, and changes the text.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::indentation::is_blank;
+use super::inexact::{Correction, Doubt, MAX_PLACES, Numbered, Quote, Rule};
+use super::replacement::{Replacement, Texts};
+use super::splice::{Hunk, Splice, lines_of};
+use crate::workspace::lines::{Lines, View};
+
+/// Whether a quote may differ from the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inexact {
+    Allowed,
+    /// The session has not read the file.
+    NotRead,
+    /// The file was changed since the session has seen it.
+    Changed,
+    /// The host accepts only exact quotes.
+    Off,
+}
+
+/// A text with its changes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Applied {
+    pub(crate) text: String,
+    /// Changed bytes of the new text, for each place.
+    pub(crate) changes: Vec<Range<usize>>,
+    pub(super) rule: Rule,
+}
+
+/// Reason why an edit was not applied.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Rejection {
+    /// The old and the new text are equal.
+    NoChange,
+    /// The quote is empty, or has only blanks.
+    Blank,
+    /// The quote is at several places, given by their lines from 1.
+    Several {
+        lines: Vec<usize>,
+        has_more: bool,
+        rule: Rule,
+    },
+    /// The place was found by a rule that needs more than there is.
+    Inexact {
+        line: usize,
+        rule: Rule,
+        reason: Refused,
+    },
+    /// The quote is not in the file.
+    Missing,
+}
+
+/// Reason why the only place of an inexact quote was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    Doubt(Doubt),
+    NotRead,
+    Changed,
+    Off,
+    /// The quote is too short to accept a difference.
+    Short,
+    /// `replace_all` accepts only exact quotes.
+    ReplaceAll,
+    /// Only the old text has line numbers.
+    NumbersInOld,
+}
+
+impl Replacement<'_> {
+    /// Applies the edit to a text.
+    pub(super) fn apply(&self, text: &str, inexact: Inexact) -> Result<Applied, Rejection> {
+        let view = View::new(text);
+        let texts = self.texts(&view.text);
+        if texts.old == texts.new {
+            return Err(Rejection::NoChange);
+        }
+        if is_blank(&texts.old) && (texts.old.is_empty() || !self.replace_all) {
+            return Err(Rejection::Blank);
+        }
+        let lines = Lines::new(text);
+        let places = if self.replace_all {
+            view.text
+                .match_indices(texts.old.as_ref())
+                .map(|(at, _)| at)
+                .collect()
+        } else {
+            occurrences(&view.text, &texts.old)
+        };
+        match *places {
+            [] => self.apply_inexact(&lines, &texts, inexact),
+            [_] => Ok(apply_exact(&lines, &view, &texts, &places)),
+            _ if self.replace_all && inexact != Inexact::Changed => {
+                Ok(apply_exact(&lines, &view, &texts, &places))
+            }
+            _ => {
+                let has_more = places.len() > MAX_PLACES;
+                let numbers = places
+                    .iter()
+                    .map(|at| lines.index_at(view.range(&(*at..*at)).start) + 1);
+                Err(Rejection::Several {
+                    lines: numbers.collect(),
+                    has_more,
+                    rule: Rule::Exact,
+                })
+            }
+        }
+    }
+
+    fn apply_inexact(
+        &self,
+        lines: &Lines<'_>,
+        texts: &Texts<'_>,
+        inexact: Inexact,
+    ) -> Result<Applied, Rejection> {
+        let quote = Quote::new(&texts.old);
+        let mut places = quote.places(lines);
+        let numbered = numbered_place(lines, &texts.old);
+        if let Some((first, _)) = &numbered {
+            places.insert(*first, Rule::LineNumbers);
+        }
+        let (first, rule) = match places.len() {
+            0 => return Err(Rejection::Missing),
+            1 => places.pop_first().ok_or(Rejection::Missing)?,
+            count => {
+                return Err(Rejection::Several {
+                    lines: places.keys().map(|first| first + 1).collect(),
+                    has_more: count > MAX_PLACES,
+                    rule: places.into_values().next().unwrap_or(Rule::Exact),
+                });
+            }
+        };
+        let rejected = |reason| Rejection::Inexact {
+            line: first + 1,
+            rule: rule.clone(),
+            reason,
+        };
+        match inexact {
+            Inexact::Allowed => {}
+            Inexact::NotRead => return Err(rejected(Refused::NotRead)),
+            Inexact::Changed => return Err(rejected(Refused::Changed)),
+            Inexact::Off => return Err(rejected(Refused::Off)),
+        }
+        if self.replace_all {
+            return Err(rejected(Refused::ReplaceAll));
+        }
+        if rule != Rule::LineNumbers && !quote.is_distinctive() {
+            return Err(rejected(Refused::Short));
+        }
+        let (old, new) = match (&rule, &numbered) {
+            (Rule::LineNumbers, Some((_, old))) => {
+                let new = if texts.new.is_empty() {
+                    String::new()
+                } else {
+                    Numbered::new(&texts.new)
+                        .ok_or_else(|| rejected(Refused::NumbersInOld))?
+                        .text
+                };
+                (old.as_str(), Cow::Owned(new))
+            }
+            _ => (texts.old.as_ref(), Cow::Borrowed(texts.new.as_ref())),
+        };
+        let (old, new) = without_missing_end(lines, first, old, &new);
+        let (old, new) = (lines_of(old), lines_of(new));
+        let hunks = Hunk::find(&old, &new);
+        if hunks.is_empty() {
+            return Err(Rejection::NoChange);
+        }
+        let correction = Correction {
+            lines,
+            first,
+            hunks: &hunks,
+            old: &old,
+            new: &new,
+        };
+        let corrected = correction
+            .apply(&rule)
+            .map_err(|doubt| rejected(Refused::Doubt(doubt)))?;
+        let quoted = old.iter().enumerate().filter_map(|(at, quoted)| {
+            let line = lines.all.get(first + at)?;
+            Some(
+                line.start..if quoted.ends_with('\n') {
+                    line.next
+                } else {
+                    line.end
+                },
+            )
+        });
+        let splice = Splice {
+            lines,
+            quoted: quoted.collect(),
+            hunks: &hunks,
+            new: &corrected,
+        };
+        let mut applied = Applied::new(rule);
+        applied.write(&[splice]);
+        if applied.text == lines.text {
+            return Err(Rejection::NoChange);
+        }
+        Ok(applied)
+    }
+}
+
+impl Applied {
+    fn new(rule: Rule) -> Self {
+        Self {
+            text: String::new(),
+            changes: Vec::new(),
+            rule,
+        }
+    }
+
+    /// Writes the file with the changes of all places, in their order.
+    fn write(&mut self, splices: &[Splice<'_>]) {
+        let mut written = 0;
+        for splice in splices {
+            let text = splice.lines.text;
+            let changed = splice.changed();
+            self.text
+                .push_str(text.get(written..changed.start).unwrap_or_default());
+            let start = self.text.len();
+            splice.write(&mut self.text);
+            self.changes.push(start..self.text.len());
+            written = changed.end;
+        }
+        let text = splices.first().map_or("", |splice| splice.lines.text);
+        self.text.push_str(text.get(written..).unwrap_or_default());
+    }
+}
+
+/// Finds a text, also where occurrences overlap; at most one more than [`MAX_PLACES`].
+fn occurrences(view: &str, quote: &str) -> Vec<usize> {
+    let step = quote.chars().next().map_or(1, char::len_utf8);
+    let mut places = Vec::new();
+    let mut from = 0;
+    while let Some(at) = view.get(from..).and_then(|rest| rest.find(quote))
+        && places.len() <= MAX_PLACES
+    {
+        places.push(from + at);
+        from += at + step;
+    }
+    places
+}
+
+fn apply_exact(lines: &Lines<'_>, view: &View<'_>, texts: &Texts<'_>, places: &[usize]) -> Applied {
+    let (old, new) = (lines_of(&texts.old), lines_of(&texts.new));
+    let hunks = Hunk::find(&old, &new);
+    let new: Vec<Cow<'_, str>> = new.into_iter().map(Cow::Borrowed).collect();
+    let splices: Vec<Splice<'_>> = places
+        .iter()
+        .map(|place| {
+            let mut at = *place;
+            let quoted = old.iter().map(|line| {
+                let range = at..at + line.len();
+                at = range.end;
+                view.range(&range)
+            });
+            Splice {
+                lines,
+                quoted: quoted.collect(),
+                hunks: &hunks,
+                new: &new,
+            }
+        })
+        .collect();
+    let mut applied = Applied::new(Rule::Exact);
+    applied.write(&splices);
+    applied
+}
+
+/// Finds the place that the line numbers of a quote name: the first line from 0, and the quote without its numbers. These lines of the file
+/// must be the quoted ones to the letter.
+fn numbered_place(lines: &Lines<'_>, old: &str) -> Option<(usize, String)> {
+    let numbered = Numbered::new(old)?;
+    let first = numbered.first.checked_sub(1)?;
+    let quote = Quote::new(&numbered.text);
+    let is_same = quote
+        .lines
+        .iter()
+        .enumerate()
+        .all(|(at, line)| first + at < lines.len() && lines.content(first + at) == *line);
+    (numbered.is_consecutive && is_same).then(|| (first, numbered.text.clone()))
+}
+
+/// Leaves the last line feed out of both texts if the last line of the place has no ending.
+fn without_missing_end<'t>(
+    lines: &Lines<'_>,
+    first: usize,
+    old: &'t str,
+    new: &'t str,
+) -> (&'t str, &'t str) {
+    let last = first + Quote::new(old).lines.len() - 1;
+    match old.strip_suffix('\n') {
+        Some(shorter) if lines.ending(last).is_empty() => (shorter, new.strip_suffix('\n').unwrap_or(new)),
+        _ => (old, new),
+    }
+}

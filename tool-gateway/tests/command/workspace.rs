@@ -1,0 +1,211 @@
+//! `tool-gateway serve --workspace`: the gateway's tools read and write files of a folder.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::program::{Directory, command, run};
+
+/// A running program, which is stopped when dropped.
+struct Server {
+    process: Child,
+    address: String,
+    /// Lines of the start message.
+    started: String,
+}
+
+impl Server {
+    fn start(arguments: &[&str]) -> Self {
+        let mut process = command(&["serve", "--listen", "127.0.0.1:0"])
+            .args(arguments)
+            .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(process.stderr.take().unwrap());
+        let mut started = String::new();
+        while !started.contains("workspace: ") {
+            assert!(log.read_line(&mut started).unwrap() > 0, "{started}");
+        }
+        let address = started.lines().next().unwrap();
+        let address = address.strip_prefix("listening on http://").unwrap().to_owned();
+        Self {
+            process,
+            address,
+            started,
+        }
+    }
+
+    /// Sends a streamed request, and returns the events of the response.
+    fn ask(&self) -> String {
+        let message = json!({ "role": "user", "content": "Greet the world in a file." });
+        let body = json!({ "model": "demo", "max_tokens": 1024, "stream": true, "messages": [message] });
+        let (body, address) = (body.to_string(), &self.address);
+        let mut connection = TcpStream::connect(address).unwrap();
+        write!(
+            connection,
+            "POST /v1/messages HTTP/1.0\r\nhost: {address}\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.0 200 OK"), "{answer}");
+        answer
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn script() -> String {
+    format!("{}/examples/edit.json", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn script_of_the_example_edits_a_file_in_a_streamed_turn() {
+    let directory = Directory::new();
+    let folder = directory.path().to_str().unwrap();
+    let server = Server::start(&[
+        "--workspace",
+        folder,
+        "--write",
+        "--offer",
+        "always",
+        "--upstream-kind",
+        "script",
+        "--script",
+        &script(),
+    ]);
+    assert!(
+        server
+            .started
+            .contains(&format!("workspace: {folder}, for reading and writing")),
+        "{}",
+        server.started
+    );
+    let answer = server.ask();
+    assert!(answer.contains("event: message_stop"), "{answer}");
+    assert!(!answer.contains("tool_use"), "the client sees no call: {answer}");
+    let text = fs::read_to_string(directory.path().join("hello.txt")).unwrap();
+    assert_eq!(text, "Hello,\nworld!\n");
+    // The conversation may be repeated.
+    server.ask();
+}
+
+#[test]
+fn without_write_the_tools_only_read() {
+    let directory = Directory::new();
+    let folder = directory.path().to_str().unwrap();
+    fs::write(directory.path().join("a.txt"), "one\n").unwrap();
+    fs::write(directory.path().join(".env"), "KEY=1\n").unwrap();
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let ran = run(arguments, "");
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let tools: Vec<Value> = serde_json::from_str(ran.text()).unwrap();
+        tools
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(names(&["tools"]), ["TodoWrite", "TodoRead"]);
+    let reading = names(&["tools", "--workspace", folder]);
+    assert!(
+        reading.contains(&"Read".to_owned()) && !reading.contains(&"Edit".to_owned()),
+        "{reading:?}"
+    );
+    assert!(names(&["tools", "--workspace", folder, "--write"]).contains(&"Edit".to_owned()));
+    let call = |name: &str, path: &str, options: &[&str]| {
+        let arguments = json!({ "file_path": path, "old_string": "one", "new_string": "two" }).to_string();
+        let arguments = if name == "Read" {
+            json!({ "file_path": path }).to_string()
+        } else {
+            arguments
+        };
+        run(
+            &[&["call", name, &arguments, "--workspace", folder], options].concat(),
+            "",
+        )
+    };
+    let ran = call("Read", "a.txt", &[]);
+    assert!(
+        ran.status == 0 && ran.text().contains("1\\tone"),
+        "{} {}",
+        ran.text(),
+        ran.stderr
+    );
+    // The defaults of the program deny files that usually contain keys.
+    let ran = call("Read", ".env", &[]);
+    assert!(
+        ran.status == 1 && ran.text().contains("denied: `.env` is denied"),
+        "{}",
+        ran.text()
+    );
+    let ran = call("Edit", "a.txt", &[]);
+    assert!(ran.stderr.contains("there is no tool `Edit`"), "{}", ran.stderr);
+    fs::create_dir(directory.path().join(".git")).unwrap();
+    fs::write(directory.path().join(".git/config"), "one\n").unwrap();
+    let ran = call("Edit", ".git/config", &["--write"]);
+    assert!(
+        ran.text().contains("denied: writing to `.git/config` is denied"),
+        "{}",
+        ran.text()
+    );
+    let ran = call("Edit", "a.txt", &["--write"]);
+    assert_eq!(ran.status, 0, "{}", ran.text());
+    assert_eq!(
+        fs::read_to_string(directory.path().join("a.txt")).unwrap(),
+        "two\n"
+    );
+}
+
+#[test]
+fn mistakes_in_the_workspace_are_startup_errors() {
+    let directory = Directory::new();
+    let file = directory.path().join("gateway.toml");
+    let check = |text: &str| {
+        fs::write(&file, text).unwrap();
+        run(
+            &["serve", "--config", file.to_str().unwrap(), "--check-config"],
+            "",
+        )
+    };
+    let folder = directory.path().display();
+    for (text, wanted) in [
+        (
+            "[workspace]\nroot = \"/nowhere\"".to_owned(),
+            "gateway.toml:2: workspace.root: the folder \"/nowhere\" cannot be opened",
+        ),
+        (
+            "[workspace]\nwrite = true".to_owned(),
+            "gateway.toml:2: workspace.write: there is no folder to write in",
+        ),
+        (
+            format!("[workspace]\nroot = \"{folder}\"\ndeny = [\"[\"]"),
+            "workspace.deny: invalid glob",
+        ),
+        (
+            format!(
+                "[workspace]\nroot = \"{folder}\"\n[[clients]]\nname = \"ada\"\nkey_sha256 = \"{}\"\n[[clients]]\nname = \"bob\"\nkey_sha256 = \"{}\"",
+                "0".repeat(64),
+                "1".repeat(64)
+            ),
+            "workspace.root: 2 clients would read and write the same files",
+        ),
+    ] {
+        let wrong = check(&text);
+        assert_eq!(wrong.status, 2, "{text}");
+        assert!(wrong.stderr.contains(wanted), "{}\n{wanted}", wrong.stderr);
+    }
+    let right = check(&format!(
+        "[workspace]\nroot = \"{folder}\"\nwrite = true\nshared = true\nexact_edits = true"
+    ));
+    assert_eq!(right.status, 0, "{}", right.stderr);
+}
