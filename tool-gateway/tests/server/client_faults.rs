@@ -180,6 +180,16 @@ async fn request_has_another_transfer_encoding() {
     assert_eq!(received.matches("HTTP/1.1 200 OK").count(), 2, "{received}");
 }
 
+/// Without a limit, such a connection would stay open for ever.
+#[tokio::test]
+async fn head_takes_too_long() {
+    let row = row("head_takes_too_long");
+    let program = Program::start(SocketAddr::from(([127, 0, 0, 1], 9)));
+    assert_eq!(program.send("GET /v1/tools HTTP/1.1\r\nhost: local").await, "");
+    row.client_sees_no_error();
+    assert!(row.is_counted(&program.metrics().await));
+}
+
 #[tokio::test]
 async fn request_has_no_host() {
     let row = row("request_has_no_host");

@@ -269,6 +269,7 @@ fn each_row_has_one_test_and_each_test_a_row() {
         include_str!("upstream_faults.rs"),
         include_str!("chat_faults.rs"),
         include_str!("limit_faults.rs"),
+        include_str!("request_faults.rs"),
         include_str!("client_faults.rs"),
         include_str!("store_faults.rs")
     );
@@ -301,4 +302,4 @@ fn each_row_has_one_test_and_each_test_a_row() {
 }
 
 /// Number of rows.
-const ROWS: usize = 99;
+const ROWS: usize = 112;

@@ -161,7 +161,7 @@ pub(crate) fn scripted(turn: &Value) -> TestScript {
 }
 
 /// Starts a server that answers each request with these bytes. Returns its URL.
-async fn listening(answer: &'static [u8]) -> String {
+pub(crate) async fn listening(answer: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {

@@ -61,5 +61,6 @@ mod faults;
 mod upstream_faults;
 mod chat_faults;
 mod limit_faults;
+mod request_faults;
 mod client_faults;
 mod store_faults;

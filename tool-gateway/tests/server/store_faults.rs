@@ -402,3 +402,23 @@ async fn another_client_fails_many_times() {
     assert_eq!(lab.runs.begun().len(), 1_002, "no call runs twice");
     row.host_learns(&lab, &log).await;
 }
+
+/// Time to live of sessions, after which an idle session is removed unless the wall clock was set.
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// tokio's paused clock advances and the wall clock does not, as if the wall clock was set back.
+#[tokio::test(start_paused = true)]
+async fn wall_clock_is_set() {
+    let row = row("wall_clock_is_set");
+    let log = Log::start();
+    let store = MemoryStore::new().with_ttl(HOUR);
+    let lab = Lab::with(
+        json!({ "turns": [says(&[call("write", "a")]), says(&[text("Done.")])] }),
+        |gateway| gateway.with_store(store),
+    );
+    let reply = chat(false, "go").ask(&lab).await;
+    row.client_sees(&reply);
+    assert_eq!(reply.text(), "Done.");
+    tokio::time::sleep(HOUR * 48).await;
+    row.host_learns(&lab, &log).await;
+}

@@ -1,12 +1,17 @@
 //! Further faults of the upstream, row by row as `docs/faults.md` has them: messages, errors and refusals in unusual forms, and overloads in the
 //! middle of a stream.
 
+use std::io::Write as _;
+
 use axum::body::Body;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::json;
+use tool_gateway::upstream::AnthropicUpstream;
 
 use crate::fault_rows::{Log, Row, row};
-use crate::faults::{Answers, START, chat, comes_to_its_end, lab_with, scripted, upstream_fails};
-use crate::lab::{Lab, call, says, text, thinking};
+use crate::faults::{Answers, START, chat, comes_to_its_end, lab_with, listening, scripted, upstream_fails};
+use crate::lab::{Lab, assistant, call, says, text, thinking, user};
 use crate::openai_arguments::{self, answer};
 use crate::reply::events;
 
@@ -33,6 +38,9 @@ async fn upstream_sends_too_many_blocks() {
     upstream_fails(&row("upstream_sends_too_many_blocks"), fault).await;
 }
 
+/// Builds the body of a response.
+type BuildBody = fn() -> Body;
+
 /// Builds a whole message with this block beside a call.
 fn with_block(block: &str) -> Body {
     let call = call("write", "a");
@@ -45,7 +53,7 @@ fn with_block(block: &str) -> Body {
 #[tokio::test]
 async fn upstream_sends_a_value_in_place_of_a_block() {
     let row = row("upstream_sends_a_value_in_place_of_a_block");
-    let invalid: [fn() -> Body; 6] = [
+    let invalid: [BuildBody; 6] = [
         || with_block("5"),
         || with_block("null"),
         || with_block(r#"[{"type":"text","text":"a"}]"#),
@@ -56,6 +64,73 @@ async fn upstream_sends_a_value_in_place_of_a_block() {
     for body in invalid {
         upstream_fails(&row, || Answers("application/json", body)).await;
     }
+}
+
+/// Builds a stream with a text in these pieces. `~` represents a byte that is invalid in UTF-8.
+fn in_pieces(pieces: &[&str]) -> Body {
+    let event = |kind: &str, rest: &str| format!("event: {kind}\ndata: {{\"type\":\"{kind}\"{rest}}}\n\n");
+    let deltas = pieces.iter().map(|piece| {
+        let delta = format!(r#","index":0,"delta":{{"type":"text_delta","text":"{piece}"}}"#);
+        event("content_block_delta", &delta)
+    });
+    let text = [
+        START,
+        &event(
+            "content_block_start",
+            r#","index":0,"content_block":{"type":"text","text":""}"#,
+        ),
+        &deltas.collect::<String>(),
+        &event("content_block_stop", r#","index":0"#),
+        &event(
+            "message_delta",
+            r#","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":1}"#,
+        ),
+        &event("message_stop", ""),
+    ]
+    .concat();
+    let bytes = text.bytes().map(|byte| if byte == b'~' { 0xff } else { byte });
+    Body::from(bytes.collect::<Vec<_>>())
+}
+
+/// Client libraries join texts, and a half in one of them would end the turn.
+#[tokio::test]
+async fn upstream_sends_half_a_character() {
+    let row = row("upstream_sends_half_a_character");
+    let texts: [(BuildBody, &str); 3] = [
+        (|| in_pieces(&[r"a\ud83d", r"\ude00b"]), "a😀b"),
+        (|| in_pieces(&[r"a\ud83d", "b"]), "a\u{fffd}b"),
+        (|| in_pieces(&["a~b"]), "a\u{fffd}b"),
+    ];
+    for (body, expected) in texts {
+        for is_stream in [false, true] {
+            let log = Log::start();
+            let (lab, _) = lab_with(Answers("text/event-stream", body), 1, |gateway| gateway);
+            let mut chat = chat(is_stream, "go");
+            let reply = chat.ask(&lab).await;
+            row.client_sees(&reply);
+            assert_eq!(reply.text(), expected);
+            row.host_learns(&lab, &log).await;
+            chat.messages()
+                .extend([assistant(reply.message["content"].clone()), user("on")]);
+            comes_to_its_end(&lab, &chat).await;
+            assert!(lab.last_seen().to_string().contains(expected));
+        }
+    }
+}
+
+#[tokio::test]
+async fn upstream_cuts_off_a_compressed_answer() {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(START.as_bytes()).unwrap();
+    let mut archive = encoder.finish().unwrap();
+    archive.truncate(archive.len() - 9);
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
+        archive.len()
+    );
+    let upstream = listening([head.into_bytes(), archive].concat().leak()).await;
+    let fault = || AnthropicUpstream::new(&upstream, None).unwrap();
+    upstream_fails(&row("upstream_cuts_off_a_compressed_answer"), fault).await;
 }
 
 #[tokio::test]
