@@ -11,7 +11,8 @@ use tool_runtime::result::Failure;
 use tool_runtime::serde_json::{Value, json};
 use tool_runtime::{CancellationToken, Context, ToolCall};
 
-use crate::http_peer::{HttpPeer, Pieces, Reply, brew, coffee, event};
+use crate::http_peer::{HttpPeer, Pieces, Reply, brew, coffee, event, without_changes};
+use crate::peer::initialized;
 use crate::support::{call, call_text, registry};
 
 /// Returns a list with a tool whose arguments are sent as headers.
@@ -181,16 +182,45 @@ async fn progress_and_requests_in_a_stream_are_read() {
     assert_eq!(answer(json!(7))["error"]["code"], -32601);
 }
 
+/// The official SDK sends requests of a tool in the stream that belongs to no call, and loses them without this stream.
+#[tokio::test]
+async fn requests_are_refused_in_the_stream_that_belongs_to_no_call() {
+    static STREAMS: Mutex<Vec<Pieces>> = Mutex::new(Vec::new());
+    let open = endless(&STREAMS);
+    let peer = HttpPeer::new(move |request| match request.method() {
+        "server/discover" => Reply::empty(400),
+        "initialize" => request
+            .result(without_changes(initialized("2025-11-25"))["result"].clone())
+            .with_header("mcp-session-id", "s1"),
+        "tools/list" => request.result(json!({ "tools": brew() })),
+        "GET" => open(request),
+        "tools/call" => {
+            let ask = json!({ "jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": {} });
+            STREAMS.lock().unwrap()[0].send(Ok(event(&ask).into())).unwrap();
+            request.result(coffee())
+        }
+        _ => Reply::empty(202),
+    });
+    let client = peer.connect().await;
+    assert_eq!(call_text(&client, "brew", &json!({})).await, "coffee");
+    peer.wait_for("answer", 1).await;
+    assert_eq!(peer.received_of("answer")[0].message["error"]["code"], -32601);
+    assert_eq!(peer.received_of("GET").len(), 1);
+    client.stop().await;
+    peer.wait_for_closed(1).await;
+}
+
 /// Runs a call whose stream ends early, with these answers to the requests that continue it. Returns the text of the result, the values
 /// of `Last-Event-ID`, and the time of the call.
 async fn resumed(peer: HttpPeer) -> (String, Vec<String>, Duration) {
     let client = peer.connect().await;
     let start = Instant::now();
     let text = call_text(&client, "brew", &json!({})).await;
-    let ids = peer.received_of("GET");
-    let ids = ids
+    let streams = peer.received_of("GET");
+    let ids = streams
         .iter()
-        .map(|request| request.header("last-event-id").unwrap().to_owned());
+        .filter_map(|request| request.header("last-event-id"));
+    let ids = ids.map(str::to_owned);
     (text, ids.collect(), start.elapsed())
 }
 

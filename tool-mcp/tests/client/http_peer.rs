@@ -226,6 +226,7 @@ impl HttpPeer {
             "notifications/initialized" | "notifications/cancelled" | "answer" => Reply::empty(202),
             "tools/list" => request.result(json!({ "tools": tools })),
             "DELETE" => Reply::empty(200),
+            "GET" if request.header("last-event-id").is_none() => Reply::empty(405),
             _ => call(request),
         })
     }
@@ -243,10 +244,11 @@ impl HttpPeer {
         self.received.lock().unwrap().clone()
     }
 
-    /// Returns the methods that the server has received.
+    /// Returns the methods that the server has received, without the requests for a stream.
     pub(crate) fn methods(&self) -> Vec<String> {
         self.received()
             .iter()
+            .filter(|request| request.http_method != Method::GET)
             .map(|request| request.method().to_owned())
             .collect()
     }

@@ -32,3 +32,4 @@ mod http_calls;
 mod http_faults;
 mod real_servers;
 mod real_http_servers;
+mod conformance;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::body::media_type;
 use super::event_stream::EventStream;
@@ -29,8 +30,9 @@ impl HttpWire {
         }
     }
 
-    /// Receives the messages that belong to no request, until the server has no such stream or the connection ends.
-    pub(super) async fn listen(self: Arc<Self>) {
+    /// Receives the messages that belong to no request, until the server has no such stream or the connection ends. A server may send its
+    /// requests here, too, and waits for their answers. `opened` is cancelled after the first response.
+    pub(super) async fn listen(self: Arc<Self>, opened: CancellationToken) {
         let listen = async {
             let mut backoff = Backoff::default();
             let mut last_id = None;
@@ -40,7 +42,9 @@ impl HttpWire {
                 if let Some(id) = last_id.take() {
                     headers.insert(LAST_EVENT_ID, id);
                 }
-                match self.get(headers).await {
+                let response = self.get(headers).await;
+                opened.cancel();
+                match response {
                     Ok(response) if media_type(response.headers()) == EVENT_STREAM => {
                         let mut stream = EventStream::new(response.into_body(), self.message_bytes);
                         while let Ok(Some(message)) = stream.next().await {

@@ -21,7 +21,6 @@ struct SessionValues {
     initialize: Bytes,
     id: Option<HeaderValue>,
     version: Option<HeaderValue>,
-    announces_changes: bool,
 }
 
 impl Session {
@@ -49,12 +48,10 @@ impl Session {
             id.set_sensitive(true);
         }
         let version = result.get("protocolVersion").and_then(Value::as_str);
-        let changes = result.pointer("/capabilities/tools/listChanged");
         let mut values = self.values();
         values.generation += 1;
         values.id = id;
         values.version = version.and_then(|version| HeaderValue::from_str(version).ok());
-        values.announces_changes = changes.and_then(Value::as_bool) == Some(true);
     }
 
     /// Returns the number of the session, which changes with each.
@@ -65,11 +62,6 @@ impl Session {
     /// Returns whether the server has assigned an id.
     pub(super) fn has_id(&self) -> bool {
         self.values().id.is_some()
-    }
-
-    /// Returns whether the server announces changes of its list of tools.
-    pub(super) fn announces_changes(&self) -> bool {
-        self.values().announces_changes
     }
 
     /// Adds the headers of the session.

@@ -1,13 +1,19 @@
 //! Task of a server over HTTP: sends the queue.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::http_wire::HttpWire;
 use super::session::Session;
 use crate::client::url_settings::UrlSettings;
 use crate::client::wire::{WireEnds, WireTransport};
+
+/// Maximum time in which requests wait for the stream of messages that belong to no request.
+const OPENING: Duration = Duration::from_secs(1);
 
 /// Sends the messages of a wire to a URL. Returns the transport for `rmcp`, and the task, which ends after the connection.
 pub(crate) fn connect(
@@ -38,9 +44,10 @@ pub(crate) fn connect(
             } else if outgoing.is_initialized {
                 // The session begins with this message; requests must not overtake it.
                 task.notify(outgoing.line).await;
-                if task.session.announces_changes() {
-                    tokio::spawn(task.listen());
-                }
+                let opened = CancellationToken::new();
+                tokio::spawn(task.listen(opened.clone()));
+                // A server may ask the client for something during the first call, and only in this stream.
+                let _ = timeout(OPENING, opened.cancelled()).await;
             } else {
                 tokio::spawn(async move { task.notify(outgoing.line).await });
             }
