@@ -13,7 +13,7 @@ use crate::written::{Style, json};
 pub fn run() {
     let peers = [others::json_repair_of_python(), others::jsonrepair_of_npm()];
     println!("## Accuracy on recorded texts of models\n");
-    println!("Right / refused / wrong. If the intended value is a guess, any repair is wrong.\n");
+    println!("Right / refused / wrong. If the text does not determine the intended value, any repaired value is wrong.\n");
     let json_repair = include_str!("../json_repair/requirements.txt")
         .trim()
         .replace("==", " ");

@@ -77,7 +77,7 @@ impl Errors {
 }
 
 impl CompileErrors {
-    /// Returns a statement for the stub that fails the build if rustc reports no error.
+    /// Returns a statement of the emitted function. The statement fails the build if rustc reports no error.
     pub(crate) fn rustc_assertion(&self) -> Option<TokenStream> {
         let message = self.left_to_rustc?;
         // The `const` block of a generic function is evaluated only when the function is instantiated. After another error,

@@ -110,7 +110,7 @@ fn string_len(text: &str) -> usize {
         .map_or(text.len(), |at| at + 2)
 }
 
-/// Sorts the members of an object, alternating keys and values, by their keys.
+/// Sorts the members of an object by the ids of their keys. `members` has the ids of keys and values in turn.
 fn sorted(members: &[usize]) -> Vec<usize> {
     let (members, _) = members.as_chunks::<2>();
     let mut members = members.to_vec();

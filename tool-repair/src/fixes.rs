@@ -10,7 +10,7 @@ use crate::limits::TOO_DEEP;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Fix {
-    /// Kind of the change. Its text is stable.
+    /// Kind of the change. The string that [`FixCode::as_str`] returns is stable.
     pub code: FixCode,
     /// Offset of the change, in bytes from the start of the original text.
     pub offset: usize,
@@ -259,17 +259,17 @@ codes! {
     /// A code fence, tags, special tokens, labels or reasoning text around the value were removed.
     Packaging = "packaging", "the packaging of the value was removed";
     /// Sentences before the value were removed, with any packaging there.
-    TextBefore = "text_before", "text before the value was removed";
+    TextBefore = "text_before", "text that preceded the value was removed";
     /// Sentences after the value were removed, with any packaging there.
-    TextAfter = "text_after", "text after the value was removed";
+    TextAfter = "text_after", "text that followed the value was removed";
     /// A redundant bracket was removed.
     ExtraClosers = "extra_closers", "a redundant bracket was removed";
     /// A bracket was inserted.
     MissingBracket = "missing_bracket", "a bracket was inserted";
     /// Doubled braces around the whole text.
     DoubledBraces = "doubled_braces", "the second of two braces was removed";
-    /// An empty object before an object with members was removed.
-    EmptyPrefix = "empty_prefix", "an empty object before the real one was removed";
+    /// An empty object that preceded an object with members was removed.
+    EmptyPrefix = "empty_prefix", "an empty object that preceded the value was removed";
     /// A repetition of the value was removed.
     Doubled = "doubled", "a repeated value was removed";
     /// The whole text was escaped like the contents of a string.

@@ -13,7 +13,7 @@ use crate::jsonl::message_of;
 /// Tool name under which every schema is registered. The name is never shown.
 pub(crate) const NAME: &str = "call";
 
-/// A registry whose only tool has the schema, or the error of the schema.
+/// A registry with one tool, which has the compiled schema; for an invalid schema, the error message.
 pub(crate) type Compiled = Rc<Result<ToolRegistry, String>>;
 
 /// Compiled schemas by their text.

@@ -16,14 +16,15 @@ use super::texts::without_space;
 use crate::wire::object::Object;
 use crate::wire::walk::{self, Field};
 
-/// Writes the canonical content of messages: the items of one list of blocks, without its brackets.
+/// Writes the canonical form of blocks, with commas between them and without the brackets of a list. The blocks may belong to several
+/// messages.
 pub(crate) fn write_content(out: &mut CanonicalText, blocks: impl Iterator<Item: AsRef<str>>) {
     for block in blocks {
         write_block(out, block.as_ref());
     }
 }
 
-/// Returns the canonical content of messages: the items of one list of blocks, without its brackets.
+/// Returns the canonical form of blocks, as [`write_content`] writes it.
 pub(super) fn items(blocks: &(impl Iterator<Item: AsRef<str>> + Clone)) -> String {
     let bytes = CanonicalText::kept(|out| write_content(out, blocks.clone()));
     String::from_utf8(bytes).unwrap_or_default()

@@ -25,7 +25,7 @@ pub struct TranslationWarnings {
     pub(crate) dropped_thinking: Family<DroppedLabels, Counter>,
     /// Pairs of model and code that were logged.
     logged: Arc<Mutex<HashSet<(String, &'static str)>>>,
-    /// Number of token estimates, by origin.
+    /// Number of token estimates, by the estimated value.
     pub(crate) estimates: Family<EstimateLabels, Counter>,
 }
 
@@ -71,7 +71,7 @@ impl TranslationWarnings {
         }
     }
 
-    /// Counts a token estimate. `of` is its origin, `usage` or `count_tokens`.
+    /// Counts a token estimate. `of` is the estimated value: the `usage` of a response, or the result of `count_tokens`.
     pub(crate) fn add_estimate(&self, of: &'static str) {
         self.estimates.get_or_create(&EstimateLabels { of }).inc();
     }

@@ -83,8 +83,8 @@ fn string(value: Option<&Value>) -> Option<String> {
     text.map(str::to_owned)
 }
 
-/// Returns the HTTP status of an error object: its code, if the code is from 400 to 599, as a number or as a string; otherwise the status
-/// that the Messages API assigns to its `type`.
+/// Returns the HTTP status of an error object: the first of `status`, `status_code`, `code` and `error_code` whose value is a number from
+/// 400 to 599, or a string with such a number. Without such a field, the status is derived from `type`, as in the Messages API.
 fn status(fields: &Map<String, Value>) -> Option<StatusCode> {
     let number = |value: &Value| match value {
         Value::Number(number) => u16::try_from(number.as_u64()?).ok(),

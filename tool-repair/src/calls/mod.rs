@@ -43,8 +43,8 @@
 //! | `Json` | JSON without an opener; the text contains nothing else except thoughts, end-of-turn tokens and one code fence |
 //! | `Python` | likewise, in the syntax of Python |
 //!
-//! An opener is a tag or special token with the word `tool` or `function` in its name, such as `<tool_call>`, `<TOOLCALL>`,
-//! `<|tool_calls_section_begin|>` or `<｜DSML｜function_calls>`, but not with `response`, `result` or `output`. Other openers are
+//! An opener is a tag or special token whose name contains the word `tool` or `function`, and none of `response`, `result` and `output`.
+//! Examples are `<tool_call>`, `<TOOLCALL>`, `<|tool_calls_section_begin|>` and `<｜DSML｜function_calls>`. Other openers are
 //! `[TOOL_CALLS]`, `<|python_tag|>`, `<|python_start|>`, `<|START_ACTION|>`, `functools[` and `<|channel|>commentary to=functions.`. At the
 //! beginning of a line, `<function=NAME>` and `<invoke name="NAME">` are openers, too. Openers are recognized by the names of tags, not by a
 //! list of models.
@@ -69,8 +69,8 @@
 //! # Risks
 //!
 //! False positives: a message is read as a call if it ends with an example of a call outside of a code fence, or with a quoted file that
-//! ends with a call. Hosts should recover calls only if their server does not parse them, and can ask for permission before recovered calls
-//! run. The text of a message should not be scanned if the message was cut off at the token limit, or has structured calls.
+//! ends with a call. Hosts should recover calls only if their server does not parse them. They can ask the user for permission before they
+//! run a recovered call. The text of a message should not be scanned if the message was cut off at the token limit, or has structured calls.
 
 // Dependencies first: a module uses only modules declared before it.
 mod source;

@@ -11,7 +11,7 @@ use crate::wire::issue::escape_and_truncate;
 /// Arguments of a call after a permission decision changed them.
 #[derive(Debug)]
 pub(crate) struct EditedArguments {
-    /// JSON text. Unchanged arguments keep the text of their numbers, which a [`Value`] cannot represent.
+    /// JSON text. The numbers of unchanged arguments keep their spelling, such as `1.50`, which a [`Value`] would lose.
     pub(crate) text: String,
     /// Note for the model that lists the changes.
     pub(crate) note: String,
@@ -60,7 +60,8 @@ fn shown(text: &str) -> String {
     escape_and_truncate(text, MAX_SHOWN).into_owned()
 }
 
-/// Maximum length in characters of a value in the note. The model knows its arguments, and a value may be a whole file.
+/// Maximum length in characters of a name or a value in the note. A value may be a whole file, so the note has only its
+/// beginning.
 const MAX_SHOWN: usize = 500;
 
 /// Returns the members of an object in compact JSON, each name with the text of its value.

@@ -125,8 +125,8 @@ impl<R: StreamedResponse> StreamReader<R> {
                 .surrogates
                 .parse(name, &incoming.data)
                 .map_err(|error| StreamError::invalid(error.to_string()))?;
-            // `on_event` fails on an error event, and the calls that the error ends still need records, so the calls are
-            // read first.
+            // Before `on_event`, which returns an error for an error event: such an event also ends the open calls, and the
+            // records of their repair would be lost.
             let calls = self.calls.read(name, &incoming.data);
             self.response
                 .on_event(Event { name, data }, &mut self.surrogates, deltas)?;

@@ -11,8 +11,8 @@ const LONG_DEFINITION: usize = 32 * 1024;
 /// Maximum number of parts in a warning.
 const MAX_NAMED_PARTS: usize = 3;
 
-/// Returns the warning about a long definition, with the largest parts of its schema. In `schema_of_types`, the named
-/// types are definitions.
+/// Returns the warning about a long definition, with the largest parts of its schema. `schema_of_types` returns the
+/// schema with each named type in `$defs`, so that the warning can name the types.
 pub(crate) fn warning(
     definition: &ToolDefinition,
     schema_of_types: impl FnOnce() -> Value,

@@ -22,14 +22,15 @@ pub(super) fn check(target: &Uri, headers: &HeaderMap, allowed: &AllowedOrigins)
         return Err(ApiError::new(StatusCode::FORBIDDEN, message));
     }
     if let Some(origin) = texts(header::ORIGIN).find(|origin| !is_local(origin) && !allowed.allow(origin)) {
-        let message =
-            format!("requests of web pages from `{origin}` are not served; `allowed_origins` can add them");
+        let message = format!(
+            "web pages of the origin `{origin}` are not served; add the origin to `allowed_origins` to serve them"
+        );
         return Err(ApiError::new(StatusCode::FORBIDDEN, message));
     }
     Ok(())
 }
 
-/// Rejects a request with several hosts, since a proxy in front of the gateway may have used another one (RFC 9112 § 3.2).
+/// Rejects a request with more than one `Host` header (RFC 9112 § 3.2): the gateway and a proxy in front of it may choose different ones.
 pub(super) fn check_one_host(headers: &HeaderMap) -> Result<(), ApiError> {
     if headers.get_all(header::HOST).iter().nth(1).is_some() {
         return Err(ApiError::invalid("duplicate header `Host`; send one"));
@@ -37,7 +38,7 @@ pub(super) fn check_one_host(headers: &HeaderMap) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Returns whether a page of this machine has the origin.
+/// Returns whether the host of an origin is a loopback address.
 pub(super) fn is_local(origin: &str) -> bool {
     let authority = origin.split_once("://").map(|(_, authority)| authority);
     authority.is_some_and(is_loopback)

@@ -6,8 +6,9 @@ use std::pin::{Pin, pin};
 
 use tokio::runtime::Handle;
 
-/// A future that must run to its end, even if its client disconnects. The request's task polls the future first; this avoids a wake-up of
-/// that task from another one. When the response begins or the client disconnects, the rest of the future is spawned.
+/// A future that must run to its end, even if its client disconnects. Until the response begins, the task of the request polls the future,
+/// since a separate task would have to wake the task of the request. When the response begins or the client disconnects, the rest of the
+/// future is spawned.
 pub(crate) struct SpawnOnDrop(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
 
 impl SpawnOnDrop {

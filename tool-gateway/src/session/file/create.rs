@@ -12,8 +12,8 @@ use crate::session::database::Failed;
 use crate::session::encoding::{OLDEST_VERSION, VERSION};
 use crate::session::store::StoreError;
 
-/// Creates the tables of a new file, or converts the tables of the previous version. Returns the secret of the file. A file of an unknown
-/// version is an error, and so is a file without its secret: with a new secret, no stored session would be found.
+/// Creates the tables of a new file, or converts the tables of the previous version. Returns the secret of the file. An unknown version is
+/// an error. A missing secret is an error, too: a new secret would not match the keys of the stored sessions.
 pub(super) fn create(transaction: &WriteTransaction) -> Result<[u8; 32], Failed> {
     let is_new = transaction.list_tables()?.next().is_none();
     {

@@ -120,7 +120,7 @@ impl Chat {
             let contents = entry.call.push(piece, context.state);
             let (call, span) = (entry.call.serial, span.clone());
             context.steps.push(Step::Piece { call, span, contents });
-            // Later pieces have no identifier that assigns them to this call. If its first piece is complete JSON, the
+            // If a call has no identifier, clients cannot assign later pieces to it. If its first piece is complete JSON, the
             // arguments are sent with that piece. Otherwise more pieces may follow, so the arguments are held and
             // repaired as a whole, and sent in an additional event without `index` and id.
             if first
@@ -135,7 +135,7 @@ impl Chat {
         self.calls.push(entry);
     }
 
-    /// Finalizes the call that received the most recent piece when a piece of another call arrives. Clients treat the call as complete
+    /// When a piece of another call arrives, finalizes the call that received the previous piece. Clients treat the call as complete
     /// at this time, so all its arguments must have been sent.
     fn finalize_last(&mut self, found: &Found, delta: &Delta<'_>, context: &mut EventContext<'_>) {
         let own = |entry: &ChatCall| entry.choice == delta.choice && entry.legacy == delta.legacy;
@@ -149,7 +149,7 @@ impl Chat {
         }
     }
 
-    /// Handles the first arguments of a call that may continue an open call:
+    /// Handles the first arguments of a new call whose pieces may belong to an open call:
     /// - The open call is complete: the new call is independent.
     /// - The open call is being repaired, and the new call has an identifier and begins with `{` or `[`: the new call is
     ///   held until the open call ends.
@@ -194,8 +194,8 @@ impl Chat {
         delta.index.is_some() && delta.name.is_some() && !self.calls.iter().any(known)
     }
 
-    /// Ends the call at `at`, which the delta's call replaces. A call whose arguments are all held stays open if its id
-    /// differs from the delta's id, since the call waits for the end of an earlier call.
+    /// Ends the call at `at`, which the delta's call replaces. The call at `at` stays open if it waits for the end of an
+    /// earlier call (all its arguments are held), and its id differs from the delta's id.
     fn replace(&mut self, at: usize, delta: &Delta<'_>, context: &mut EventContext<'_>) {
         let Some(entry) = self.calls.get_mut(at) else {
             return;
@@ -280,7 +280,7 @@ impl Chat {
     }
 
     /// Ends the calls that `ended` accepts, in the order in which they began, since the outcome of a call may depend on
-    /// earlier calls. The ends are sent afterwards, ends with an error last.
+    /// earlier calls. After all of them have ended, their last events are sent, errors last.
     fn end_where(&mut self, ended: impl Fn(&ChatCall) -> bool, cut: bool, context: &mut EventContext<'_>) {
         let (ended, others) = std::mem::take(&mut self.calls).into_iter().partition(ended);
         self.calls = others;
@@ -303,8 +303,9 @@ impl Chat {
 }
 
 /// Returns for each call whether its held arguments are sent first. In each choice, the call that received the most
-/// recent piece goes first, since clients treat the call as complete once a piece of another call arrives. If the choice
-/// has a call whose arguments are all held, its calls are sent in the order in which they began.
+/// recent piece goes first, since clients treat the call as complete once a piece of another call arrives. Exception: if
+/// all arguments of one call are held, no call goes first, and the calls of the choice are sent in the order in which
+/// they began.
 fn sends_rest_first(ended: &[ChatCall]) -> Vec<bool> {
     // The last call of each choice, or `None` if all arguments of one of its calls are held.
     let mut last: HashMap<&str, Option<u64>> = HashMap::new();

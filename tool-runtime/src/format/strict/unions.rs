@@ -71,7 +71,7 @@ pub(super) fn disjoint(one: &Value, other: &Value) -> bool {
         })
 }
 
-/// Returns whether the first properties of two objects have the same name, and schemas that are not disjoint. OpenAI's
+/// Returns whether the first properties of two objects have the same name and overlapping schemas. OpenAI's
 /// API rejects a union of such objects with an undocumented error 400:
 /// <https://github.com/openai/openai-python/issues/2193>.
 pub(super) fn share_first_property(one: &Value, other: &Value) -> bool {

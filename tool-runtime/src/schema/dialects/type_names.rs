@@ -10,7 +10,8 @@ pub(super) fn read(type_name: &str) -> Option<Map<String, Value>> {
     read_nested(type_name, MAX_NESTING)
 }
 
-/// Returns the JSON type for a type name that maps to the keyword `type` alone.
+/// Returns the JSON type of a type name, such as `number` for `FLOAT`. Returns `None` if the name is unknown, or if its schema has more
+/// than one type or further keywords.
 pub(super) fn read_name(type_name: &str) -> Option<String> {
     let keywords = read(type_name)?;
     match keywords.get("type")? {
@@ -85,8 +86,8 @@ fn keywords_of_type(name: &str) -> Option<Map<String, Value>> {
     })
 }
 
-/// Returns the keywords for a type with arguments. With an unknown argument, such as the name of a class, items or
-/// values are unconstrained.
+/// Returns the keywords for a type with arguments. If the argument of a list or a map is unknown, such as the name of a
+/// class, the items of the array or the values of the object are unconstrained.
 fn generic(name: &str, arguments: &[&str], nesting: usize) -> Option<Map<String, Value>> {
     let read = |argument: &str| read_nested(argument, nesting).unwrap_or_default();
     let outer = match name {

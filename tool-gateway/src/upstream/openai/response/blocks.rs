@@ -306,7 +306,7 @@ impl BlockWriter {
         self.events.push_back(MessageEvent(Part::Block(block)));
     }
 
-    /// Stores the `extra_content` of a call in the open thinking, then ends the open block.
+    /// Stores the `extra_content` of a call in the open thinking block, and begins such a block if none is open. Then ends the open block.
     fn close_before(&mut self, name: &str, extra_content: Option<Box<RawValue>>) {
         self.blank = None;
         if let Some(extra_content) = extra_content {
