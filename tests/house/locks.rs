@@ -58,6 +58,9 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-mcp/src/server/admission.rs", &["AtomicUsize", "Semaphore"]),
     // A tokio channel for one call.
     ("tool-mcp/src/server/call.rs", &["watch"]),
+    // Tokio channels for the events of one response.
+    ("tool-mcp/src/server/http/body.rs", &["mpsc"]),
+    ("tool-mcp/src/server/http/call_stream.rs", &["mpsc", "oneshot"]),
     // A pointer, replaced in one step, then a tokio channel; one map, in which a limit is found or created in one step.
     ("tool-mcp/src/server/mcp_server.rs", &["Mutex", "RwLock", "watch"]),
     // One map, in which a session is found or created in one step.

@@ -29,6 +29,12 @@ pub use client::mcp_client::McpClient;
 pub use client::settings::Protocol;
 #[cfg(all(feature = "client", feature = "http"))]
 pub use client::url::McpUrl;
+#[cfg(all(feature = "server", feature = "http"))]
+pub use server::http::body::McpBody;
+#[cfg(all(feature = "server", feature = "http"))]
+pub use server::http::principal::McpPrincipal;
+#[cfg(all(feature = "server", feature = "http"))]
+pub use server::http::service::McpService;
 #[cfg(feature = "server")]
 pub use server::mcp_server::McpServer;
 #[cfg(feature = "server")]

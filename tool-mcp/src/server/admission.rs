@@ -1,5 +1,6 @@
-//! Limit of the calls of a client: some run, some wait, and others fail at once.
+//! Limits of a client: some calls run, some wait, and others fail at once; subscriptions are counted.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -9,11 +10,15 @@ pub(crate) const RUNNING: usize = 8;
 /// Maximum number of calls of a client that wait.
 pub(crate) const WAITING: usize = 128;
 
-/// Calls of a client.
+/// Maximum number of subscriptions of a client.
+pub(crate) const SUBSCRIPTIONS: usize = 128;
+
+/// Calls and subscriptions of a client.
 #[derive(Debug)]
 pub(crate) struct Admission {
     running: Semaphore,
     waiting: AtomicUsize,
+    subscriptions: AtomicUsize,
 }
 
 impl Default for Admission {
@@ -21,6 +26,7 @@ impl Default for Admission {
         Self {
             running: Semaphore::new(RUNNING),
             waiting: AtomicUsize::new(0),
+            subscriptions: AtomicUsize::new(0),
         }
     }
 }
@@ -47,6 +53,23 @@ impl Admission {
         }
         // The semaphore is never closed.
         self.running.acquire().await.ok()
+    }
+
+    /// Returns a permit for a subscription, or `None` if the client has too many.
+    pub(crate) fn subscribe(self: &Arc<Self>) -> Option<SubscriptionPermit> {
+        let before = self.subscriptions.fetch_add(1, Ordering::Relaxed);
+        let permit = SubscriptionPermit(Arc::clone(self));
+        (before < SUBSCRIPTIONS).then_some(permit)
+    }
+}
+
+/// Permit for a subscription. The limits of a client last as long as its permits.
+#[derive(Debug)]
+pub(crate) struct SubscriptionPermit(Arc<Admission>);
+
+impl Drop for SubscriptionPermit {
+    fn drop(&mut self) {
+        self.0.subscriptions.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -29,6 +29,9 @@ pub(crate) struct PendingCall {
     pub(crate) progress_token: Option<Value>,
     pub(crate) is_modern: bool,
     pub(crate) admission: Arc<Admission>,
+    /// Whether a repeated call has no further effect.
+    #[cfg(feature = "http")]
+    pub(crate) is_repeatable: bool,
 }
 
 impl PendingCall {

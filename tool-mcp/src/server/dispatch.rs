@@ -176,6 +176,8 @@ impl McpServer {
             progress_token: request.progress_token().cloned(),
             is_modern,
             admission: Arc::clone(&client.admission),
+            #[cfg(feature = "http")]
+            is_repeatable: tools.is_repeatable(&call.name),
             registry: tools.registry.clone(),
             call,
         })

@@ -41,6 +41,9 @@ pub(crate) struct Shared {
     pub(crate) digest: watch::Sender<u64>,
     pub(crate) cursors: CursorKey,
     pub(crate) sessions: SessionTable,
+    /// Cancelled when the program ends.
+    #[cfg(feature = "http")]
+    pub(crate) closing: tool_runtime::CancellationToken,
     admissions: Mutex<HashMap<Arc<str>, Weak<Admission>>>,
 }
 
@@ -54,6 +57,8 @@ impl McpServer {
                 tools: RwLock::new(Arc::new(tools)),
                 cursors: CursorKey::default(),
                 sessions: SessionTable::default(),
+                #[cfg(feature = "http")]
+                closing: tool_runtime::CancellationToken::new(),
                 admissions: Mutex::default(),
             }),
             identity: Arc::new(ServerIdentity {

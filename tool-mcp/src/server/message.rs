@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::adapt::revisions::MODERN;
+use crate::server::admission::SUBSCRIPTIONS;
 
 /// Message of a client.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,8 +144,10 @@ impl RpcError {
     pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
     pub(crate) const INVALID_PARAMS: i64 = -32602;
     pub(crate) const UNSUPPORTED_REVISION: i64 = -32022;
+    #[cfg(feature = "http")]
+    pub(crate) const HEADER_MISMATCH: i64 = -32020;
     /// Outside the range that JSON-RPC and MCP reserve.
-    pub(crate) const TOO_MANY_SUBSCRIPTIONS: i64 = -29000;
+    const TOO_MANY_SUBSCRIPTIONS: i64 = -29000;
 
     pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
@@ -157,6 +160,11 @@ impl RpcError {
     pub(crate) fn unknown_method(method: &str) -> Self {
         let method: String = method.chars().take(100).collect();
         Self::new(Self::METHOD_NOT_FOUND, format!("unknown method `{method}`"))
+    }
+
+    pub(crate) fn too_many_subscriptions() -> Self {
+        let message = format!("expected at most {SUBSCRIPTIONS} subscriptions");
+        Self::new(Self::TOO_MANY_SUBSCRIPTIONS, message)
     }
 
     pub(crate) fn unsupported_revision(requested: &str) -> Self {

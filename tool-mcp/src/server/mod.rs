@@ -1,12 +1,14 @@
 //! Server with the tools of a registry.
 
+mod admission;
 mod message;
 mod cursor;
 mod tool_list;
 mod sessions;
-mod admission;
 mod progress;
 mod call;
 pub(crate) mod mcp_server;
 mod dispatch;
 pub(crate) mod stdio;
+#[cfg(feature = "http")]
+pub(crate) mod http;

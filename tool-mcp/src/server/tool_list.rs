@@ -48,6 +48,16 @@ impl ToolList {
             _ => (rest, None),
         }
     }
+
+    /// Returns whether a repeated call of a tool has no further effect.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_repeatable(&self, name: &str) -> bool {
+        let tool = self.registry.get_tool(name);
+        tool.is_some_and(|tool| {
+            let hints = &tool.definition().hints;
+            hints.read_only == Some(true) || hints.idempotent == Some(true)
+        })
+    }
 }
 
 /// Returns the form for clients of 2026-07-28.

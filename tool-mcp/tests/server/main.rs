@@ -7,6 +7,7 @@
     clippy::indexing_slicing,
     clippy::needless_pass_by_value,
     clippy::print_stdout,
+    clippy::too_many_lines,
     reason = "a test, in all of its functions"
 )]
 
@@ -14,4 +15,6 @@ mod served;
 mod process;
 mod basics;
 mod stdio;
+mod http;
 mod sdk_clients;
+mod conformance;

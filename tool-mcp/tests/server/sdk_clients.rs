@@ -3,12 +3,16 @@
 //! `SDK_PYTHON` is an interpreter with the packages of `tests/sdks/requirements.txt`; `.ci/run programs` creates it. Without it, the tests
 //! are ignored with a message, or fail if `REPAIR_TESTS=required` is set.
 
+use std::ffi::OsStr;
 use std::process::Stdio;
 
+use axum::Router;
+use tokio::net::TcpListener;
 use tokio::process::Command;
+use tool_mcp::McpServer;
 use tool_runtime::serde_json::{Value, from_slice, json};
 
-use crate::served::SERVED;
+use crate::served::{SERVED, registry};
 
 /// Lists, calls with progress and cancels, with each mode of the connection.
 const PYTHON: &str = r#"
@@ -18,11 +22,16 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 async def run(mode):
-    command = StdioServerParameters(command=sys.argv[1], args=sys.argv[2:], env={"MCP_TEST_SERVED": "120"})
+    if sys.argv[1].startswith("http"):
+        server = sys.argv[1]
+    else:
+        server = stdio_client(
+            StdioServerParameters(command=sys.argv[1], args=sys.argv[2:], env={"MCP_TEST_SERVED": "120"})
+        )
     progress = []
     async def report(done, total, message):
         progress.append([done, total, message])
-    async with Client(stdio_client(command), mode=mode) as client:
+    async with Client(server, mode=mode) as client:
         names, cursor = [], None
         while True:
             page = await client.list_tools(cursor=cursor)
@@ -49,8 +58,8 @@ async def run(mode):
 print(json.dumps([anyio.run(run, mode) for mode in ["auto", "legacy"]]))
 "#;
 
-#[tokio::test]
-async fn python() {
+/// Runs the client with these arguments, and checks its answers in both revisions.
+async fn run(arguments: &[&OsStr], tools: usize) {
     let Some(python) = std::env::var_os("SDK_PYTHON") else {
         eprintln!("IGNORED: `SDK_PYTHON` is missing; `.ci/run programs` installs the SDK");
         assert!(std::env::var_os("REPAIR_TESTS").is_none_or(|wanted| wanted != "required"));
@@ -58,8 +67,7 @@ async fn python() {
     };
     let output = Command::new(python)
         .args(["-c", PYTHON])
-        .arg(std::env::current_exe().unwrap())
-        .args(["served::serve", "--exact", "--nocapture", "--quiet"])
+        .args(arguments)
         .env_remove(SERVED)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
@@ -70,7 +78,7 @@ async fn python() {
     let found: Value = from_slice(&output.stdout).unwrap();
     let wanted = |version: &str, numbers: Value| {
         json!({
-            "tools": 133,
+            "tools": tools,
             "version": version,
             "instructions": "Add first.",
             "add": "5",
@@ -84,4 +92,21 @@ async fn python() {
     let modern = wanted("2026-07-28", json!([1, 2]));
     let legacy = wanted("2025-11-25", Value::Null);
     assert_eq!(found, json!([modern, legacy]));
+}
+
+#[tokio::test]
+async fn python_over_stdio() {
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["served::serve", "--exact", "--nocapture", "--quiet"].map(OsStr::new);
+    run(&[&[program.as_os_str()], &arguments[..]].concat(), 133).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python_over_http() {
+    let server = McpServer::new(registry()).with_instructions("Add first.");
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let app = Router::new().route_service("/mcp", server.http());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    run(&[OsStr::new(&url)], 13).await;
 }

@@ -7,6 +7,7 @@ use tokio::task::JoinSet;
 use tool_runtime::CancellationToken;
 
 use crate::adapt::lines::Line;
+use crate::server::admission::SubscriptionPermit;
 use crate::server::call::PendingCall;
 use crate::server::dispatch::{Caller, Reply, Subscription};
 use crate::server::mcp_server::McpServer;
@@ -14,9 +15,6 @@ use crate::server::message::{
     Incoming, Notification, RejectedMessage, Request, RpcError, answer, notification,
 };
 use crate::server::stdio::threads::Output;
-
-/// Maximum number of subscriptions.
-const SUBSCRIPTIONS: usize = 128;
 
 /// Connection to the client of a process.
 #[derive(Debug)]
@@ -26,7 +24,7 @@ pub(crate) struct StdioConnection {
     output: Output,
     /// Whether the client has sent `initialize`.
     is_legacy: bool,
-    subscriptions: Vec<Subscription>,
+    subscriptions: Vec<(Subscription, SubscriptionPermit)>,
     /// Number of calls that were started.
     started: u64,
     running: Arc<RunningCalls>,
@@ -112,14 +110,13 @@ impl StdioConnection {
             Ok(Reply::Result(result)) => self.output.send(&answer(id, result)).await,
             Ok(Reply::Call(call)) => self.start(id, *call),
             Ok(Reply::Listen { to_tools }) => {
-                if self.subscriptions.len() == SUBSCRIPTIONS {
-                    let text = format!("expected at most {SUBSCRIPTIONS} subscriptions");
-                    let error = RpcError::new(RpcError::TOO_MANY_SUBSCRIPTIONS, text);
+                let Some(permit) = self.client.admission.subscribe() else {
+                    let error = RpcError::too_many_subscriptions();
                     return self.output.send(&error.into_answer(id)).await;
-                }
+                };
                 let subscription = Subscription { id, to_tools };
                 self.output.send(&subscription.acknowledgment()).await;
-                self.subscriptions.push(subscription);
+                self.subscriptions.push((subscription, permit));
             }
             Err(error) => self.output.send(&error.into_answer(id)).await,
         }
@@ -172,7 +169,8 @@ impl StdioConnection {
         if notification.method == "notifications/cancelled"
             && let Some(id) = notification.params.get("requestId")
         {
-            self.subscriptions.retain(|subscription| subscription.id != *id);
+            self.subscriptions
+                .retain(|(subscription, _)| subscription.id != *id);
             let running = self.running.lock();
             for call in running.iter().filter(|call| call.id == *id) {
                 call.cancellation.cancel();
@@ -186,14 +184,16 @@ impl StdioConnection {
             let change = notification("notifications/tools/list_changed", Map::new());
             self.output.send(&change).await;
         }
-        for change in self.subscriptions.iter().filter_map(Subscription::change) {
-            self.output.send(&change).await;
+        for (subscription, _) in &self.subscriptions {
+            if let Some(change) = subscription.change() {
+                self.output.send(&change).await;
+            }
         }
     }
 
     /// Ends the subscriptions, since the server ends.
     pub(crate) async fn end_subscriptions(&mut self) {
-        for subscription in self.subscriptions.drain(..) {
+        for (subscription, _) in self.subscriptions.drain(..) {
             let result = self.server.complete(subscription.end());
             self.output.send(&answer(subscription.id, result)).await;
         }

@@ -36,9 +36,12 @@ pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatErr
 /// Converts to the result of `tools/call`. A [structured value](ToolResult::structured) that is an object becomes
 /// `structuredContent`: this revision supports no other, and the text has the value.
 ///
+/// Content that only MCP has (`audio`, `resource_link` and `resource`) is unchanged, for functions that MCP clients alone call: the
+/// APIs of models refuse such blocks.
+///
 /// # Errors
 ///
-/// Returns an error if the result has a block that is neither text nor a base64 image.
+/// Returns an error if the result has another block, or an image that is not base64.
 pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
     let content = match &result.content {
         // Hosts forward each text as a block, and Anthropic's API rejects an empty one.
@@ -63,6 +66,18 @@ fn block(block: &Block) -> Result<Value, FormatError> {
     if let ("image", Some((media_type, data))) = (block.kind(), image(block)) {
         return Ok(json!({ "type": "image", "data": data, "mimeType": media_type }));
     }
+    let only_mcp = match block.kind() {
+        "audio" => block.str("data").is_some() && block.str("mimeType").is_some(),
+        "resource_link" => block.str("uri").is_some() && block.str("name").is_some(),
+        "resource" => block
+            .0
+            .get("resource")
+            .is_some_and(|resource| resource.get("uri").is_some_and(Value::is_string)),
+        _ => false,
+    };
+    if only_mcp {
+        return Ok(block.0.clone().into());
+    }
     Err(FormatError::Block {
         api: "MCP",
         kind: block.kind().to_owned(),
@@ -74,6 +89,29 @@ mod tests {
     use super::*;
     use crate::tool::output::convert::IntoToolOutput;
     use crate::wire::result::{Blocks, ToolOutput};
+
+    #[test]
+    fn keeps_content_that_only_mcp_has() {
+        for content in [
+            json!({ "type": "audio", "data": "AAAA", "mimeType": "audio/wav" }),
+            json!({ "type": "resource_link", "uri": "file:///a", "name": "a", "size": 3 }),
+            json!({ "type": "resource", "resource": { "uri": "file:///a", "text": "a" } }),
+        ] {
+            let block: Block = serde_json::from_value(content.clone()).unwrap();
+            let output = ToolOutput::blocks([block]);
+            assert_eq!(
+                result(&ToolResult::new("7", output)).unwrap()["content"],
+                json!([content])
+            );
+        }
+        for kind in ["audio", "resource_link", "resource", "document"] {
+            let block: Block = serde_json::from_value(json!({ "type": kind })).unwrap();
+            assert!(
+                result(&ToolResult::new("7", ToolOutput::blocks([block]))).is_err(),
+                "{kind}"
+            );
+        }
+    }
 
     #[test]
     fn converts_calls_and_results() {
