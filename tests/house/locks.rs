@@ -122,13 +122,22 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     // A flag of the last write, which is read once.
     ("tool-gateway/src/server/turns/shared.rs", &["AtomicBool"]),
+    // The current generation and the last ones, replaced in one step under the lock; a mark that is only ever set, under the lock.
+    (
+        "tool-gateway/src/server/generations.rs",
+        &["AtomicBool", "RwLock"],
+    ),
     ("tool-gateway/src/server/http/gateway.rs", &["AtomicBool"]),
+    // A channel of one receiver, and the latest states of the servers.
+    ("tool-gateway/src/server/mcp/servers.rs", &["mpsc", "watch"]),
     // One map of digests, each of which depends only on its key.
     ("tool-gateway/src/session/chain.rs", &["Mutex", "MutexGuard"]),
     // One state of the clocks, compared and changed in one step.
     ("tool-gateway/src/session/clock.rs", &["Mutex", "watch"]),
     // The open database is read by its users, and replaced by one thread at a time.
     ("tool-gateway/src/session/database.rs", &["RwLock"]),
+    // A table that only grows.
+    ("tool-gateway/src/settings/permissions.rs", &["RwLock"]),
     ("tool-gateway/src/session/memory.rs", &["Mutex", "MutexGuard"]),
     // One list of writes; the flag of the writing thread changes in the steps that add and take writes.
     (

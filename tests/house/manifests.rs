@@ -122,11 +122,14 @@ fn repair_and_check_need_no_server() {
     for line in optional {
         let name = line.split(' ').next().unwrap_or_default();
         assert!(
-            name.contains("opentelemetry"),
+            name.contains("opentelemetry") || name == "tool-mcp",
             "tool-gateway has no feature for `{name}`"
         );
     }
-    assert_eq!(names("tool-gateway/Cargo.toml", "features"), ["otlp"]);
+    assert_eq!(
+        names("tool-gateway/Cargo.toml", "features"),
+        ["default", "mcp", "otlp"]
+    );
 }
 
 /// Crates with a private protocol, and the library of a program. Other versions may not compile.

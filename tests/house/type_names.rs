@@ -14,6 +14,16 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "a type with the feature `otlp`, and a type without",
     ),
     (
+        "tool-gateway",
+        "McpServers",
+        "a type with the feature `mcp`, and a type without",
+    ),
+    (
+        "tool-gateway",
+        "McpSettings",
+        "a type with the feature `mcp`, and a type without",
+    ),
+    (
         "tool-runtime",
         "Response",
         "public: the module of each API has its own, such as `anthropic::Response`",

@@ -24,7 +24,7 @@ pub use client::error::McpError;
 #[cfg(all(feature = "client", feature = "http"))]
 pub use client::http_service::NotSent;
 #[cfg(feature = "client")]
-pub use client::mcp_client::McpClient;
+pub use client::mcp_client::{McpClient, McpStatus};
 #[cfg(feature = "client")]
 pub use client::settings::Protocol;
 #[cfg(all(feature = "client", feature = "http"))]

@@ -22,12 +22,14 @@ use self::log::start_log;
 use self::otlp::Traces;
 use self::stop_signals::StopSignals;
 use crate::server::http::gateway::{Gateway, Turns};
+use crate::server::mcp::McpServers;
 use crate::session::store::StoreError;
 use crate::settings::Settings;
 use crate::settings::limits::Limits;
 use crate::settings::mistakes::Mistakes;
 use crate::settings::options::ServeOptions;
-use crate::settings::permissions::PermissionRule;
+use crate::settings::permissions::{PermissionRule, ToolAliases};
+use crate::settings::unknown_tool::KnownTools;
 use crate::settings::upstream::ChatSections;
 use crate::tools;
 
@@ -58,7 +60,8 @@ fn run_on<T>(runtime: Runtime, work: impl Future<Output = T>) -> T {
 async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcome, Failure> {
     let (settings, mut mistakes) = Settings::load(options).map_err(Failure::Message)?;
     let (listen, limits) = (settings.listen, settings.limits.clone());
-    let gateway = configured(&settings, &mut mistakes).await?;
+    let aliases = ToolAliases::default();
+    let gateway = configured(&settings, &aliases, &mut mistakes).await?;
     mistakes
         .into_result()
         .map_err(|mistakes| Failure::Message(mistakes.to_string()))?;
@@ -80,7 +83,8 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
     })?;
     let store = settings.sessions.open(&settings.store);
     let store = store.map_err(|StoreError(error)| Failure::Message(format!("--store: {error}")))?;
-    let gateway = gateway.with_shared_store(store);
+    let servers = McpServers::start(&settings, &aliases);
+    let gateway = gateway.with_shared_store(store).with_mcp_servers(servers.clone());
     // The signal handlers are installed first, since a process that reads the start message may send a signal at once.
     let signals = StopSignals::listen()
         .map_err(|error| Failure::Message(format!("the signal handlers cannot be installed: {error}")))?;
@@ -92,7 +96,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         key: settings.upstream.describe_key(),
         workspace: settings.workspace.describe(),
     };
-    started.print(&gateway, traces);
+    started.print(&gateway, &servers, traces);
     let turns = gateway.turns();
     let (mut router, metrics_router) = gateway.routers();
     if !base_path.is_empty() {
@@ -112,6 +116,11 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         ));
     }
     serve_until_stopped(listener, router, turns, &limits, &signals).await;
+    tokio::select! {
+        () = servers.stop() => {}
+        // The processes are killed when the servers are dropped.
+        () = signals.received(2) => {}
+    }
     Ok(Outcome::Success)
 }
 
@@ -129,12 +138,16 @@ async fn metrics_listener(listen: Option<SocketAddr>) -> Result<Option<TcpListen
 }
 
 /// Builds a gateway with these settings, except for the store. Adds all mistakes in the settings.
-async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gateway, Failure> {
+async fn configured(
+    settings: &Settings,
+    aliases: &ToolAliases,
+    mistakes: &mut Mistakes,
+) -> Result<Gateway, Failure> {
     let keys = settings.client_keys(mistakes);
     let registry = tools::loaded(&settings.workspace, mistakes)?;
     settings.workspace.check(keys.len(), mistakes);
     let registry = settings.tools.select(registry, mistakes);
-    let registry = PermissionRule::apply(&settings.permissions, None, registry);
+    let registry = PermissionRule::apply(&settings.permissions, None, aliases, registry);
     let chat = ChatSections {
         models: &settings.models,
         text_calls: &settings.text_calls,
@@ -143,7 +156,11 @@ async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gate
     let upstream = settings.upstream.build(&chat, settings.listen, mistakes).await;
     let mut gateway = Gateway::with_settings(registry, upstream, settings.clone());
     if let Some(offload) = settings.offload.clone() {
-        mistakes.check_names(gateway.registry(), ["offload", "exclude"], offload.excluded());
+        let known = KnownTools {
+            registry: gateway.registry(),
+            may_have: &|name| settings.mcp.owns(name),
+        };
+        mistakes.check_names(known, ["offload", "exclude"], offload.excluded());
         if mistakes.is_correct("offload")
             && let Err(error) = gateway.set_offload(offload)
         {
@@ -152,6 +169,7 @@ async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gate
     }
     settings.check_tools(gateway.registry(), &keys, mistakes);
     settings.metrics.check(mistakes);
+    settings.mcp.check(mistakes);
     for client in &settings.clients {
         if let Some(tools) = &client.tools {
             // Unknown names are already recorded as mistakes.
@@ -178,8 +196,14 @@ struct Started {
 
 impl Started {
     /// Prints the addresses and the settings.
-    fn print(&self, gateway: &Gateway, traces: Option<&Traces>) {
+    fn print(&self, gateway: &Gateway, servers: &McpServers, traces: Option<&Traces>) {
         let names = gateway.tool_names();
+        let servers = servers.names();
+        let servers = if servers.is_empty() {
+            String::new()
+        } else {
+            format!("\nmcp servers: {}", servers.join(", "))
+        };
         let offload = gateway.offload_directory().map_or_else(String::new, |directory| {
             format!("\noffload: {}", directory.display())
         });
@@ -193,7 +217,7 @@ impl Started {
         let traces =
             Traces::describe(traces).map_or_else(String::new, |traces| format!("\ntraces: {traces}"));
         print(&format!(
-            "listening on http://{}\ntools: {}\nstore: {}\nupstream: {}{}{offload}{workspace}{metrics}{traces}",
+            "listening on http://{}\ntools: {}{servers}\nstore: {}\nupstream: {}{}{offload}{workspace}{metrics}{traces}",
             self.address,
             if names.is_empty() {
                 "none".to_owned()

@@ -3,6 +3,8 @@
 mod observe;
 pub(crate) mod access;
 pub(crate) mod body;
+pub(crate) mod generations;
+pub(crate) mod mcp;
 mod turns;
 pub(crate) mod expiry;
 pub(crate) mod offload;

@@ -662,6 +662,7 @@ mod tests {
             truth: Vec::new(),
             is_unchanged: true,
             drops_thinking: false,
+            generation: None,
             visible: Vec::new(),
             calls: has_call.then_some(call).into_iter().collect(),
             systems: Vec::new(),

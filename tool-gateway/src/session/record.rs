@@ -85,6 +85,9 @@ pub struct Turn {
     pub(crate) systems: Vec<SystemMessage>,
     /// Values that the session's tools receive as `SessionState`, after this turn.
     pub(crate) state: Map<String, Value>,
+    /// Digest of the gateway's tools in the turn; `None` if the tools never change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) generation: Option<Digest>,
 }
 
 impl Turn {

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
-use tool_runtime::ToolRegistry;
-
-use super::unknown_tool::UnknownTool;
+use super::unknown_tool::KnownTools;
 
 /// A mistake of the configuration.
 #[derive(Debug, PartialEq, Eq)]
@@ -82,12 +80,12 @@ impl Mistakes {
     /// Adds a mistake for each name in a list that is not the name of a tool.
     pub(crate) fn check_names<'n>(
         &mut self,
-        registry: &ToolRegistry,
+        tools: KnownTools<'_>,
         list: [&str; 2],
         names: impl IntoIterator<Item = &'n String>,
     ) {
         for name in names {
-            if let Err(error) = UnknownTool::check(registry, [name.as_str()]) {
+            if let Err(error) = tools.check(name) {
                 self.add_of_list(list, name, error);
             }
         }
@@ -108,6 +106,15 @@ impl Mistakes {
             .found
             .iter()
             .any(|mistake| mistake.key.first().is_some_and(|first| first == section))
+    }
+
+    /// Returns whether a table has no mistakes.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn is_correct_in(&self, table: &[&str]) -> bool {
+        let is_in = |key: &[String]| {
+            key.iter().zip(table).filter(|(one, other)| one == *other).count() == table.len()
+        };
+        !self.found.iter().any(|mistake| is_in(&mistake.key))
     }
 
     /// Returns whether the value of a key has no mistakes.

@@ -23,6 +23,7 @@ pub(crate) mod permissions;
 pub(crate) mod origins;
 pub(crate) mod base_path;
 pub(crate) mod metrics;
+pub(crate) mod mcp;
 pub(crate) mod options;
 
 use std::env;
@@ -38,6 +39,7 @@ use crate::upstream::openai::models::ModelRule;
 use base_path::BasePath;
 use client_keys::{ClientKey, ClientSettings};
 use limits::Limits;
+use mcp::McpSettings;
 use metrics::MetricsSettings;
 use mistakes::Mistakes;
 use offload::Offload;
@@ -46,7 +48,7 @@ use origins::AllowedOrigins;
 use permissions::PermissionRule;
 use sessions::{SessionSettings, StoreLocation};
 use tools::ToolSettings;
-use unknown_tool::UnknownTool;
+use unknown_tool::KnownTools;
 use upstream::{UpstreamKind, UpstreamSettings};
 use workspace::WorkspaceSettings;
 
@@ -89,6 +91,8 @@ pub(crate) struct Settings {
     pub(crate) has_target_tools: bool,
     #[serde(deserialize_with = "values::table")]
     pub(crate) metrics: MetricsSettings,
+    #[serde(deserialize_with = "values::table")]
+    pub(crate) mcp: McpSettings,
     #[serde(deserialize_with = "values::tables")]
     pub(crate) clients: Vec<ClientSettings>,
     /// Names of models at an upstream `openai`.
@@ -99,6 +103,15 @@ pub(crate) struct Settings {
     /// Whether requests for any host name are served. `serve` sets this if there are client keys.
     #[serde(skip)]
     pub(crate) any_host: bool,
+}
+
+/// Setting that names tools.
+#[cfg(feature = "mcp")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedTools {
+    pub(crate) setting: &'static str,
+    /// Name, in which `*` matches any text.
+    pub(crate) pattern: String,
 }
 
 impl Default for Settings {
@@ -119,6 +132,7 @@ impl Default for Settings {
             format_fixing: FormatFixing::default(),
             has_target_tools: false,
             metrics: MetricsSettings::default(),
+            mcp: McpSettings::default(),
             clients: Vec::new(),
             models: Vec::new(),
             permissions: Vec::new(),
@@ -228,6 +242,48 @@ impl Settings {
         self.workspace.set_options(&options.workspace, mistakes);
     }
 
+    /// Returns the patterns of tools that MCP servers may have.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn server_patterns(&self) -> Vec<NamedTools> {
+        let permissions = self
+            .permissions
+            .iter()
+            .map(|rule| ("permissions.tool", rule.tool.name()));
+        let ownership = &self.tools.ownership;
+        let internal = ownership
+            .internal()
+            .iter()
+            .map(|name| ("tools.internal", name.as_str()));
+        let aliases = ownership
+            .aliases()
+            .values()
+            .map(|name| ("tools.alias", name.as_str()));
+        let deferred = self
+            .tools
+            .deferred
+            .iter()
+            .map(|name| ("tools.deferred", name.as_str()));
+        let excluded = self.offload.iter().flat_map(Offload::excluded);
+        let excluded = excluded.map(|name| ("offload.exclude", name.as_str()));
+        let clients = self
+            .clients
+            .iter()
+            .flat_map(|client| client.tools.iter().flatten());
+        let clients = clients.map(|name| ("clients.tools", name.as_str()));
+        permissions
+            .chain(internal)
+            .chain(aliases)
+            .chain(deferred)
+            .chain(excluded)
+            .chain(clients)
+            .filter(|(_, pattern)| *pattern != "*" && self.mcp.may_match(pattern))
+            .map(|(setting, pattern)| NamedTools {
+                setting,
+                pattern: pattern.to_owned(),
+            })
+            .collect()
+    }
+
     /// Returns the repair of calls from an upstream `openai`: of every tool, unless the file names tools.
     pub(crate) fn chat_format_fixing(&self) -> FormatFixing {
         let fixing = self.format_fixing.clone();
@@ -267,17 +323,23 @@ impl Settings {
         if !mistakes.is_correct("offload") {
             return;
         }
-        self.tools.check(registry, mistakes);
+        let may_have = |name: &str| self.mcp.owns(name);
+        let known = KnownTools {
+            registry,
+            may_have: &may_have,
+        };
+        self.tools.check(known, mistakes);
         let names: Vec<_> = registry
             .tool_definitions()
             .into_iter()
             .map(|tool| tool.name.as_str().to_owned())
             .collect();
-        PermissionRule::check(&self.permissions, &names, clients, mistakes);
+        let may_match = |pattern: &str| self.mcp.may_match(pattern);
+        PermissionRule::check(&self.permissions, &names, &may_match, clients, mistakes);
         for (index, client) in self.clients.iter().enumerate() {
             let key = ["clients", &index.to_string(), "tools"];
             for name in client.tools.iter().flatten() {
-                if let Err(error) = UnknownTool::check(registry, [name.as_str()]) {
+                if let Err(error) = known.check(name) {
                     mistakes.add(&key, error);
                 }
             }

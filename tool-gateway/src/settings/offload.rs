@@ -11,6 +11,9 @@ use tool_runtime::{RegistryError, ToolRegistry};
 use super::units;
 use super::unknown_tool::UnknownTool;
 
+/// Name of the tool that reads offloaded results.
+pub(crate) const READ_OFFLOADED: &str = "ReadOffloaded";
+
 /// Directory for long results of the gateway's tools, and the tools whose results are offloaded.
 ///
 /// Each session has a separate directory, accessible only to the owner of the process. The model reads its files with `ReadOffloaded`.
@@ -77,7 +80,6 @@ impl Offload {
 
     /// Adds the offloading layer and the tool `ReadOffloaded` to a registry.
     pub(crate) fn install(&mut self, registry: ToolRegistry) -> Result<ToolRegistry, InvalidOffload> {
-        UnknownTool::check(&registry, self.excluded.iter().map(String::as_str))?;
         self.directory = std::path::absolute(&self.directory)
             .ok()
             .filter(|directory| directory.to_str().is_some())

@@ -1,8 +1,9 @@
 //! [`PermissionRule`]: allows, denies or hands over calls by their tool, command or path, client and origin. `docs/gateway.md` has the
 //! grammar.
 
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::Deserialize;
 use tool_runtime::permission::{Decision, Permission, PermissionRequest};
@@ -36,8 +37,28 @@ pub(crate) struct PermissionRule {
 struct PermittedCall<'c> {
     tool: &'c str,
     subject: &'c Subject,
+    /// Name of a tool of an MCP server in the form `mcp__KEY__NAME`.
+    alias: Option<&'c str>,
     client: Option<&'c Principal>,
     is_from_text: bool,
+}
+
+/// Aliases of the tools of MCP servers, by their names: `mcp__KEY__NAME` with the server's name of the tool, as in Claude Code's permission
+/// rules. Clones share the table, which has the tools of all generations.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ToolAliases(Arc<RwLock<HashMap<String, Arc<str>>>>);
+
+impl ToolAliases {
+    fn get(&self, tool: &str) -> Option<Arc<str>> {
+        let aliases = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        aliases.get(tool).cloned()
+    }
+
+    #[cfg(feature = "mcp")]
+    pub(crate) fn insert(&self, tool: String, alias: &str) {
+        let mut aliases = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        aliases.insert(tool, alias.into());
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -61,6 +82,11 @@ impl PermissionRule {
         self.tool.has_argument() && self.tool.matches_name(tool)
     }
 
+    /// Returns whether the pattern matches the name or the alias of a call's tool.
+    fn matches_name(&self, call: PermittedCall<'_>) -> bool {
+        self.tool.matches_name(call.tool) || call.alias.is_some_and(|alias| self.tool.matches_name(alias))
+    }
+
     /// Returns whether all conditions of the rule hold for a call.
     fn matches(&self, call: PermittedCall<'_>) -> bool {
         let is_of_client = self.clients.as_ref().is_none_or(|clients| {
@@ -71,21 +97,28 @@ impl PermissionRule {
             && self
                 .from_text
                 .is_none_or(|from_text| from_text == call.is_from_text)
-            && self.tool.matches_name(call.tool)
+            && self.matches_name(call)
             && self.tool.matches_subject(call.tool, call.subject, self.effect())
     }
 
     /// Adds a permission layer with these rules to a registry. Paths are relative to the root of the workspace.
-    pub(crate) fn apply(rules: &[Self], root: Option<&Path>, registry: ToolRegistry) -> ToolRegistry {
+    pub(crate) fn apply(
+        rules: &[Self],
+        root: Option<&Path>,
+        aliases: &ToolAliases,
+        registry: ToolRegistry,
+    ) -> ToolRegistry {
         if rules.is_empty() {
             return registry;
         }
         let rules: Arc<[Self]> = rules.into();
         let root: Option<Arc<Path>> = root.map(Into::into);
+        let aliases = aliases.clone();
         registry.layer(Permission::new(move |request: PermissionRequest| {
-            let (rules, root) = (Arc::clone(&rules), root.clone());
+            let (rules, root, aliases) = (Arc::clone(&rules), root.clone(), aliases.clone());
             async move {
                 let tool = request.definition().name.as_str();
+                let alias = aliases.get(tool);
                 let subject = if rules.iter().any(|rule| rule.depends_on_argument(tool)) {
                     subject(&request, root).await
                 } else {
@@ -94,6 +127,7 @@ impl PermissionRule {
                 let call = PermittedCall {
                     tool,
                     subject: &subject,
+                    alias: alias.as_deref(),
                     client: request.context.extension::<Principal>(),
                     is_from_text: request.context.extension::<FromText>().is_some(),
                 };
@@ -114,8 +148,15 @@ impl PermissionRule {
     }
 
     /// Rejects rules that match no tool of the gateway, since they would have no effect. Rules for the client's tools are rejected, too,
-    /// since the client runs these tools. A rule for `*` is accepted even if the gateway has no tools.
-    pub(crate) fn check(rules: &[Self], tools: &[String], clients: &[ClientKey], mistakes: &mut Mistakes) {
+    /// since the client runs these tools. A rule for `*` is accepted even if the gateway has no tools, and a rule whose pattern `may_match` a tool
+    /// that an MCP server lists later.
+    pub(crate) fn check(
+        rules: &[Self],
+        tools: &[String],
+        may_match: &dyn Fn(&str) -> bool,
+        clients: &[ClientKey],
+        mistakes: &mut Mistakes,
+    ) {
         for (index, rule) in rules.iter().enumerate() {
             for name in rule.clients.iter().flatten() {
                 if !clients.iter().any(|client| client.name == *name) {
@@ -126,7 +167,8 @@ impl PermissionRule {
                 }
             }
             let pattern = rule.tool.name();
-            if pattern == "*" || tools.iter().any(|tool| rule.tool.matches_name(tool)) {
+            let is_match = |tool: &String| rule.tool.matches_name(tool);
+            if pattern == "*" || may_match(pattern) || tools.iter().any(is_match) {
                 continue;
             }
             mistakes.add(
@@ -257,6 +299,7 @@ mod tests {
             let call = PermittedCall {
                 tool,
                 subject: &Subject::None,
+                alias: None,
                 client: client.as_ref(),
                 is_from_text,
             };
@@ -275,12 +318,14 @@ mod tests {
         let rules = rules(
             "[[permissions]]\ntool = \"Todo*\"\ndecision = \"ask\"\nclients = [\"ada\"]\n\
              [[permissions]]\ntool = \"TodoRead\"\ndecision = \"allow\"\n\
+             [[permissions]]\ntool = \"mcp__todo__*\"\ndecision = \"ask\"\n\
              [[permissions]]\ntool = \"*\"\ndecision = \"deny\"\nmessage = \"closed\"",
         );
         let decide = |tool, client: Option<&Principal>| {
             let call = PermittedCall {
                 tool,
                 subject: &Subject::None,
+                alias: (tool == "TodoWrite").then_some("mcp__todo__write"),
                 client,
                 is_from_text: false,
             };
@@ -292,6 +337,7 @@ mod tests {
         assert!(matches!(decide("TodoRead", Some(&ada)), Decision::Interrupt));
         assert!(matches!(decide("TodoRead", Some(&other)), Decision::Allow));
         assert!(matches!(decide("TodoRead", None), Decision::Allow));
-        assert!(matches!(decide("TodoWrite", None), Decision::Deny(reason) if reason == "closed"));
+        assert!(matches!(decide("TodoWrite", None), Decision::Interrupt));
+        assert!(matches!(decide("Todo", None), Decision::Deny(reason) if reason == "closed"));
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use tool_runtime::ToolRegistry;
 
 use super::mistakes::Mistakes;
-use super::unknown_tool::UnknownTool;
+use super::unknown_tool::KnownTools;
 use super::values;
 use crate::turn::ownership::{Offer, Ownership};
 
@@ -92,16 +92,20 @@ impl ToolSettings {
         let Some(names) = &self.names else {
             return registry;
         };
-        mistakes.check_names(&registry, ["tools", "names"], names);
+        let known = KnownTools {
+            registry: &registry,
+            may_have: &|_| false,
+        };
+        mistakes.check_names(known, ["tools", "names"], names);
         registry.subset(names)
     }
 
-    /// Checks the names of tools against the registry of the gateway.
-    pub(crate) fn check(&self, registry: &ToolRegistry, mistakes: &mut Mistakes) {
-        mistakes.check_names(registry, ["tools", "internal"], self.ownership.internal());
-        mistakes.check_names(registry, ["tools", "deferred"], &self.deferred);
+    /// Checks the names of tools.
+    pub(crate) fn check(&self, known: KnownTools<'_>, mistakes: &mut Mistakes) {
+        mistakes.check_names(known, ["tools", "internal"], self.ownership.internal());
+        mistakes.check_names(known, ["tools", "deferred"], &self.deferred);
         for (declared, own) in self.ownership.aliases() {
-            if let Err(error) = UnknownTool::check(registry, [own.as_str()]) {
+            if let Err(error) = known.check(own) {
                 mistakes.add(&["tools", "alias", declared], error);
             }
         }

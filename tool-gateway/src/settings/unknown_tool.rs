@@ -28,6 +28,24 @@ impl UnknownTool {
     }
 }
 
+/// Tools that a setting may name.
+#[derive(Clone, Copy)]
+pub(crate) struct KnownTools<'k> {
+    pub(crate) registry: &'k ToolRegistry,
+    /// Returns whether a server that lists its tools later may have a tool with this name.
+    pub(crate) may_have: &'k (dyn Fn(&str) -> bool + Sync),
+}
+
+impl KnownTools<'_> {
+    /// Checks that there is, or may be, a tool with this name.
+    pub(crate) fn check(&self, name: &str) -> Result<(), UnknownTool> {
+        if (self.may_have)(name) {
+            return Ok(());
+        }
+        UnknownTool::check(self.registry, [name])
+    }
+}
+
 /// Lists the known tools, and suggests the nearest name.
 pub(crate) fn advice(name: &str, known: &[String]) -> String {
     if known.is_empty() {

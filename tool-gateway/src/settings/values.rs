@@ -8,7 +8,7 @@ use serde::de::{IntoDeserializer as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 /// A value that is deserialized only from a table.
-struct Table<T>(T);
+pub(super) struct Table<T>(pub(super) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Table<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

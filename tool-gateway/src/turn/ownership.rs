@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tool_runtime::ToolDefinition;
 
@@ -141,6 +142,13 @@ impl InternalTool {
     pub(crate) fn name(&self) -> &str {
         self.definition.name.as_str()
     }
+
+    /// Returns whether a schema accepts the arguments that this tool's schema accepts. Schemas are compared in their canonical form, since
+    /// JavaScript turns `1.0` into `1`.
+    pub(crate) fn accepts(&self, schema: &str) -> bool {
+        canonical::is_readable(schema)
+            && CanonicalText::equals(&self.canonical_schema, |out| same_schema(out, schema))
+    }
 }
 
 /// Tools of a request by their owners.
@@ -152,6 +160,8 @@ pub(crate) struct ClassifiedTools {
     pub(crate) declared: BTreeSet<String>,
     /// Names of the client's tools. Empty if no internal tool is in the request.
     pub(crate) external: BTreeSet<String>,
+    /// Names of tools of MCP servers that the client declares and the gateway does not have. They are left out of the request.
+    pub(crate) missing: BTreeSet<String>,
     /// Definitions for the upstream as the text of a list; `None` if the client's definitions are forwarded unchanged.
     pub(crate) definitions: Option<String>,
 }
@@ -202,15 +212,35 @@ impl<'a> RequestTool<'a> {
     }
 }
 
-/// Classifies the tools of a request. The tool `always` is offered with every `offer`.
+/// Tools of the gateway that may take part in a turn, and the rules for their owners.
+#[derive(Clone, Copy)]
+pub(crate) struct OfferedTools<'a> {
+    pub(crate) tools: &'a [Arc<InternalTool>],
+    pub(crate) offer: Offer,
+    /// Name of the tool that is offered with every `offer`.
+    pub(crate) always: Option<&'a str>,
+    pub(crate) ownership: &'a Ownership,
+    /// Returns whether a tool of this name had this schema, so that a client that has read it still means the gateway's tool.
+    pub(crate) had_schema: &'a (dyn Fn(&str, &str) -> bool + Sync),
+    /// Returns whether only an MCP server can have a tool with this name.
+    pub(crate) is_of_server: &'a (dyn Fn(&str) -> bool + Sync),
+}
+
+/// Classifies the tools of a request.
 pub(crate) fn classify<'a>(
     declared: impl Iterator<Item = &'a str>,
-    offered: &'a [InternalTool],
-    offer: Offer,
-    always: Option<&str>,
-    ownership: &Ownership,
+    offered: &OfferedTools<'a>,
 ) -> Result<ClassifiedTools, ApiError> {
-    let declared = declared.enumerate().map(|(index, text)| {
+    let OfferedTools {
+        tools,
+        offer,
+        always,
+        ownership,
+        ..
+    } = *offered;
+    let mut missing = BTreeSet::new();
+    let mut all = Vec::new();
+    for (index, text) in declared.enumerate() {
         let fields = Object::from_json(text)
             .ok_or_else(|| ApiError::invalid(format!("tools.{index}: expected an object")))?;
         let [kind, name, description, schema] =
@@ -218,20 +248,24 @@ pub(crate) fn classify<'a>(
         let is_custom = kind.is_none_or(|kind| kind == "null" || kind == "\"custom\"");
         let name = name.and_then(walk::string).unwrap_or_default().into_owned();
         let internal_name = ownership.internal_name(&name);
-        let internal = offered.iter().find(|tool| {
-            is_custom && tool.name() == internal_name && is_internal(&name, schema, tool, ownership)
+        let internal = tools.iter().find(|tool| {
+            is_custom && tool.name() == internal_name && is_internal(&name, schema, tool, offered)
         });
-        Ok(RequestTool {
+        if internal.is_none() && is_custom && is_missing(&name, schema, offered) {
+            missing.insert(name);
+            continue;
+        }
+        all.push(RequestTool {
             text,
             fields,
             name,
             is_custom,
             has_description: description.is_some(),
             has_schema: schema.is_some(),
-            internal,
-        })
-    });
-    let declared = declared.collect::<Result<Vec<_>, ApiError>>()?;
+            internal: internal.map(|tool| &**tool),
+        });
+    }
+    let declared = all;
     let is_added = |name: &str| {
         let is_declared = |tool: &RequestTool<'_>| {
             tool.name == name || tool.internal.is_some_and(|tool| tool.name() == name)
@@ -241,8 +275,8 @@ pub(crate) fn classify<'a>(
             && !ownership.external.contains(name)
             && !ownership.aliases.contains_key(name)
     };
-    let added: Vec<_> = offered.iter().filter(|tool| is_added(tool.name())).collect();
-    if added.is_empty() && declared.iter().all(|tool| tool.internal.is_none()) {
+    let added: Vec<_> = tools.iter().filter(|tool| is_added(tool.name())).collect();
+    if added.is_empty() && missing.is_empty() && declared.iter().all(|tool| tool.internal.is_none()) {
         return Ok(ClassifiedTools::default());
     }
     let texts = declared.iter().map(|tool| tool.text);
@@ -276,11 +310,13 @@ pub(crate) fn classify<'a>(
         internal,
         declared,
         external,
+        missing,
         definitions: Some(list),
     })
 }
 
-fn is_internal(name: &str, schema: Option<&str>, internal: &InternalTool, ownership: &Ownership) -> bool {
+/// Returns whether a tool that the client declares is the gateway's, whatever schema the gateway's tool has.
+fn is_meant(name: &str, schema: Option<&str>, ownership: &Ownership) -> bool {
     if ownership.external.contains(name) {
         return false;
     }
@@ -290,12 +326,31 @@ fn is_internal(name: &str, schema: Option<&str>, internal: &InternalTool, owners
     let Some(schema) = schema.filter(|schema| *schema != "null") else {
         return true;
     };
-    if Object::from_json(schema).is_some_and(|schema| schema.fields().next().is_none()) {
+    Object::from_json(schema).is_some_and(|schema| schema.fields().next().is_none())
+}
+
+fn is_internal(
+    name: &str,
+    schema: Option<&str>,
+    internal: &InternalTool,
+    offered: &OfferedTools<'_>,
+) -> bool {
+    let ownership = offered.ownership;
+    if is_meant(name, schema, ownership) {
         return true;
     }
-    // Canonical, since JavaScript turns `1.0` into `1`.
-    canonical::is_readable(schema)
-        && CanonicalText::equals(&internal.canonical_schema, |out| same_schema(out, schema))
+    let schema = schema.filter(|_| !ownership.external.contains(name));
+    schema.is_some_and(|schema| internal.accepts(schema) || (offered.had_schema)(internal.name(), schema))
+}
+
+/// Returns whether a tool that the client declares is the tool of an MCP server that does not have it now.
+fn is_missing(name: &str, schema: Option<&str>, offered: &OfferedTools<'_>) -> bool {
+    let ownership = offered.ownership;
+    let internal_name = ownership.internal_name(name);
+    (offered.is_of_server)(internal_name)
+        && !ownership.external.contains(name)
+        && (is_meant(name, schema, ownership)
+            || schema.is_some_and(|schema| (offered.had_schema)(internal_name, schema)))
 }
 
 /// Writes the canonical form of a schema without the keywords that do not change the accepted arguments.
@@ -320,6 +375,21 @@ mod tests {
         ToolDefinition::new("Note", "Take a note.", schema)
     }
 
+    fn offered<'a>(
+        tools: &'a [Arc<InternalTool>],
+        offer: Offer,
+        ownership: &'a Ownership,
+    ) -> OfferedTools<'a> {
+        OfferedTools {
+            tools,
+            offer,
+            always: None,
+            ownership,
+            had_schema: &|_, schema| schema.contains("earlier"),
+            is_of_server: &|name| name.starts_with("git__"),
+        }
+    }
+
     fn classified(declared: &Value, offer: Offer, ownership: &Ownership) -> (Vec<String>, Value) {
         let texts: Vec<String> = declared
             .as_array()
@@ -328,7 +398,11 @@ mod tests {
             .map(Value::to_string)
             .collect();
         let texts = texts.iter().map(String::as_str);
-        let tools = classify(texts, &[InternalTool::new(note())], offer, None, ownership).unwrap();
+        let tools = classify(
+            texts,
+            &offered(&[Arc::new(InternalTool::new(note()))], offer, ownership),
+        )
+        .unwrap();
         let sent = tools
             .definitions
             .map_or(declared.clone(), |text| serde_json::from_str(&text).unwrap());
@@ -342,7 +416,7 @@ mod tests {
         let properties = json!({ "id": { "type": "integer" }, "title": { "type": "string" } });
         let union =
             json!({ "properties": properties, "oneOf": [{ "required": ["id"] }, { "required": ["title"] }] });
-        let tool = InternalTool::new(ToolDefinition::new("Find", "Find it.", union));
+        let tool = Arc::new(InternalTool::new(ToolDefinition::new("Find", "Find it.", union)));
         let flat = json!({ "type": "object", "properties": properties });
         let shown = json!({
             "name": "Find",
@@ -354,8 +428,8 @@ mod tests {
         for declared in [declared.as_str(), bare] {
             let tools = std::slice::from_ref(&tool);
             let ownership = Ownership::by_schema();
-            let classified =
-                classify([declared].into_iter(), tools, Offer::Declared, None, &ownership).unwrap();
+            let offered = offered(tools, Offer::Declared, &ownership);
+            let classified = classify([declared].into_iter(), &offered).unwrap();
             assert_eq!(classified.internal, BTreeSet::from(["Find".to_owned()]));
             let sent = classified.definitions.unwrap_or_else(|| format!("[{declared}]"));
             let sent: Value = serde_json::from_str(&sent).unwrap();
@@ -387,6 +461,93 @@ mod tests {
             (&sent[0]["description"], &sent[0]["cache_control"]["type"]),
             (&json!("Mine."), &json!("ephemeral"))
         );
+    }
+
+    #[test]
+    fn a_tool_with_an_earlier_schema_of_ours_is_internal() {
+        let earlier = json!({ "type": "object", "properties": { "earlier": { "type": "string" } } });
+        let declared = json!([{ "name": "Note", "input_schema": earlier }]);
+        let (internal, sent) = classified(&declared, Offer::Declared, &Ownership::by_schema());
+        assert_eq!(internal, ["Note"]);
+        assert_eq!(sent[0]["input_schema"], note().input_schema);
+    }
+
+    #[test]
+    fn a_missing_tool_of_a_server_is_left_out_and_never_the_clients() {
+        let missing = |declared: &Value, ownership: &Ownership| {
+            let texts: Vec<String> = declared
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(Value::to_string)
+                .collect();
+            let tools = [Arc::new(InternalTool::new(note()))];
+            let offered = offered(&tools, Offer::Declared, ownership);
+            let found = classify(texts.iter().map(String::as_str), &offered).unwrap();
+            let sent: Vec<Value> = found.definitions.map_or_else(
+                || declared.as_array().unwrap().clone(),
+                |text| serde_json::from_str(&text).unwrap(),
+            );
+            let sent: Vec<_> = sent
+                .iter()
+                .map(|tool| tool["name"].as_str().unwrap().to_owned())
+                .collect();
+            (
+                found.missing.into_iter().collect::<Vec<_>>(),
+                found.external,
+                sent,
+            )
+        };
+        let object = json!({ "type": "object", "properties": { "x": {} } });
+        let earlier = json!({ "type": "object", "properties": { "earlier": {} } });
+        let log = || vec!["git__log".to_owned()];
+        let none = Vec::<String>::new;
+        for (tool, ownership, expected) in [
+            (json!({ "name": "git__log" }), Ownership::by_schema(), log()),
+            (
+                json!({ "name": "git__log", "input_schema": {} }),
+                Ownership::by_schema(),
+                log(),
+            ),
+            (
+                json!({ "name": "git__log", "input_schema": earlier }),
+                Ownership::by_schema(),
+                log(),
+            ),
+            (
+                json!({ "name": "git__log", "input_schema": object }),
+                Ownership::by_schema(),
+                none(),
+            ),
+            (
+                json!({ "name": "git__log", "input_schema": object }),
+                Ownership::by_name(),
+                log(),
+            ),
+            (
+                json!({ "name": "git__log" }),
+                Ownership::by_schema().with_external(["git__log"]),
+                none(),
+            ),
+            (
+                json!({ "name": "git__log", "type": "web_search_20250305" }),
+                Ownership::by_schema(),
+                none(),
+            ),
+            (json!({ "name": "gitlog" }), Ownership::by_schema(), none()),
+            (
+                json!({ "name": "Log", "input_schema": object }),
+                Ownership::by_schema().with_alias("Log", "git__log"),
+                vec!["Log".to_owned()],
+            ),
+        ] {
+            let (found, external, sent) = missing(&json!([tool, { "name": "Bash" }]), &ownership);
+            assert_eq!(found, expected, "{tool}");
+            let name = tool["name"].as_str().unwrap().to_owned();
+            assert_eq!(sent.contains(&name), expected.is_empty(), "{tool}: {sent:?}");
+            assert!(sent.contains(&"Bash".to_owned()));
+            assert!(!external.contains(&name) || expected.is_empty(), "{tool}");
+        }
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub(crate) struct Rules {
     pub(crate) internal: BTreeSet<String>,
     /// Names of the client's tools.
     pub(crate) external: BTreeSet<String>,
+    /// Starts of the names of MCP servers' tools, which are never the client's unless the client declares them: a tool that its server has
+    /// removed is called by a model that still remembers it.
+    pub(crate) server_prefixes: Vec<String>,
     /// Names of the internal tools whose calls wait for the client's results if a message also has external calls.
     pub(crate) deferred: BTreeSet<String>,
     /// Maximum number of internal rounds of a turn.
@@ -31,7 +34,7 @@ pub(crate) struct Rules {
 impl Rules {
     /// Returns the name of the internal tool that a call with this name runs. A name in another case, such as `todowrite`, is accepted if
     /// it matches exactly one tool of the request.
-    pub(crate) fn internal_name(&self, called: &str) -> Option<&str> {
+    pub(crate) fn internal_name<'n>(&'n self, called: &'n str) -> Option<&'n str> {
         let called = self.declared_name(called);
         if let Some(name) = self.internal.get(called) {
             return Some(name);
@@ -41,8 +44,13 @@ impl Rules {
         }
         let fits = |name: &&String| name.eq_ignore_ascii_case(called);
         let mut names = self.internal.iter().chain(&self.external).filter(fits);
-        let name = names.next().filter(|_| names.next().is_none())?;
-        self.internal.contains(name).then_some(name)
+        if let Some(name) = names.next().filter(|_| names.next().is_none()) {
+            return self.internal.contains(name).then_some(name);
+        }
+        let mut prefixes = self.server_prefixes.iter();
+        prefixes
+            .any(|prefix| called.len() > prefix.len() && called.starts_with(prefix.as_str()))
+            .then_some(called)
     }
 
     /// Returns the reader of the client's calls. Calls in text need one, even if the upstream checks its other calls.

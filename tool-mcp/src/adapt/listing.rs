@@ -9,6 +9,7 @@ use serde_json::Value;
 use tool_runtime::definition::Hints;
 use tool_runtime::format::mcp;
 use tool_runtime::{Context, ToolDefinition, ToolRegistry};
+use tracing::subscriber::NoSubscriber;
 
 #[cfg(feature = "http")]
 use crate::adapt::parameter_headers::{ParameterHeader, parameter_headers};
@@ -193,7 +194,10 @@ fn distrust(definition: &mut ToolDefinition, tool: &Value) {
 /// Returns the reason why a definition cannot be offered to a model.
 fn check(definition: &ToolDefinition) -> Result<(), String> {
     let handler = async |_, _: Value, _: Context| "";
-    let left_out = ToolRegistry::new().register_usable([definition.clone()], handler);
+    // The reason is logged with the name of the server, and only if the list has changed.
+    let left_out = tracing::subscriber::with_default(NoSubscriber::new(), || {
+        ToolRegistry::new().register_usable([definition.clone()], handler)
+    });
     left_out
         .first()
         .map_or(Ok(()), |left_out| Err(left_out.to_string()))

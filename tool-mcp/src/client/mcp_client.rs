@@ -63,6 +63,22 @@ impl fmt::Debug for McpClient {
     }
 }
 
+/// Status of an MCP server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum McpStatus {
+    /// The process starts, at first or again.
+    Starting,
+    /// The server has listed its tools.
+    Ready,
+    /// The server is started again later. The text is the reason for the failure.
+    Failed(String),
+    /// The server has refused the credentials. The text is the reason.
+    Unauthorized(String),
+    /// The client was stopped.
+    Stopped,
+}
+
 /// Call of a tool, which has a result for the model in any case.
 type CallFuture = Pin<Box<dyn Future<Output = ToolOutput> + Send>>;
 
@@ -74,7 +90,32 @@ impl McpCommand {
     /// Returns an error if the server cannot be started, or is not ready in time. Its process is then stopped. A server that ends
     /// later is restarted.
     pub async fn connect(self) -> Result<McpClient, McpError> {
-        McpClient::connect(Endpoint::Command(self.command), self.settings).await
+        let mut client = self.start();
+        client.ready().await?;
+        client.listing.mark_unchanged();
+        Ok(client)
+    }
+
+    /// Starts the server in the background, and returns at once; [`McpClient::ready`] waits for its tools. Until then,
+    /// [`McpClient::definitions`] is empty. A server that cannot be started is started again, after 1, 2, 4 … 60 s.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a tokio runtime.
+    ///
+    /// ```no_run
+    /// # use tool_mcp::{McpClient, McpStatus};
+    /// # #[tokio::main]
+    /// # async fn main() {
+    /// let mut git = McpClient::command("uvx").arg("mcp-server-git").start();
+    /// assert!(matches!(git.status(), McpStatus::Starting));
+    /// while git.changed().await {
+    ///     println!("{} tools", git.definitions().len());
+    /// }
+    /// # }
+    /// ```
+    pub fn start(self) -> McpClient {
+        McpClient::start(Endpoint::Command(self.command), self.settings)
     }
 }
 
@@ -86,8 +127,24 @@ impl McpUrl {
     ///
     /// Returns an error if the URL or a header is invalid, or the server is not ready in time.
     pub async fn connect(self) -> Result<McpClient, McpError> {
+        let mut client = self.start()?;
+        client.ready().await?;
+        client.listing.mark_unchanged();
+        Ok(client)
+    }
+
+    /// Connects to the server in the background, as [`McpCommand::start`] does.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the URL or a header is invalid.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a tokio runtime.
+    pub fn start(self) -> Result<McpClient, McpError> {
         let endpoint = Endpoint::Url(Arc::new(self.endpoint()?));
-        McpClient::connect(endpoint, self.settings).await
+        Ok(McpClient::start(endpoint, self.settings))
     }
 }
 
@@ -133,28 +190,44 @@ impl McpClient {
         McpUrl::new(url.into(), service)
     }
 
-    /// Starts the server, and waits for its first list.
-    async fn connect(endpoint: Endpoint, settings: Settings) -> Result<Self, McpError> {
+    fn start(endpoint: Endpoint, settings: Settings) -> Self {
         let server = Server::new(endpoint, settings);
-        let mut state = server.state.subscribe();
-        let mut client = Self {
+        let client = Self {
             listing: server.listing.subscribe(),
             _stop: Arc::new(server.stop.clone().drop_guard()),
             server: Arc::clone(&server),
         };
         tokio::spawn(server.run());
+        client
+    }
+
+    /// Waits until the server has listed its tools, or its start has failed.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the server is not ready and does not start at the moment. It is started again later.
+    pub async fn ready(&self) -> Result<(), McpError> {
+        let mut state = self.server.state.subscribe();
         let state = state.wait_for(|state| !matches!(state, State::Starting(_))).await;
         let (reason, is_unauthorized) = match state.as_deref() {
-            Ok(State::Failed { failure, .. }) => (failure.reason.clone(), failure.is_unauthorized),
-            Ok(State::Ready(_)) => {
-                drop(state);
-                client.listing.mark_unchanged();
-                return Ok(client);
-            }
-            Ok(State::Starting(_) | State::Stopped) | Err(_) => ("stopped".to_owned(), false),
+            Ok(State::Ready(_)) => return Ok(()),
+            Ok(State::Failed { failure, .. }) => (failure.reason.as_str(), failure.is_unauthorized),
+            Ok(State::Starting(_) | State::Stopped) | Err(_) => ("stopped", false),
         };
-        drop(state);
-        Err(McpError::new(client.name(), reason).with_unauthorized(is_unauthorized))
+        Err(McpError::new(self.name(), reason).with_unauthorized(is_unauthorized))
+    }
+
+    /// Returns the status of the server.
+    pub fn status(&self) -> McpStatus {
+        match &*self.server.state.borrow() {
+            State::Starting(_) => McpStatus::Starting,
+            State::Ready(_) => McpStatus::Ready,
+            State::Failed { failure, .. } if failure.is_unauthorized => {
+                McpStatus::Unauthorized(failure.reason.clone())
+            }
+            State::Failed { failure, .. } => McpStatus::Failed(failure.reason.clone()),
+            State::Stopped => McpStatus::Stopped,
+        }
     }
 
     /// Returns the name of the server in messages and in the log.

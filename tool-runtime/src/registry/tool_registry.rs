@@ -447,6 +447,33 @@ impl ToolRegistry {
         Ok(self)
     }
 
+    /// Adds the tools of another registry as [`merge`](Self::merge) does, except for tools whose name is taken. Returns these
+    /// tools with the reasons, which are also in the log.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolRegistry, tool, tool_set};
+    ///
+    /// /// Search.
+    /// #[tool]
+    /// async fn search() {}
+    ///
+    /// let docs = ToolRegistry::new().with_tools(tool_set![search])?;
+    /// let mut registry = ToolRegistry::new();
+    /// assert!(registry.merge_usable(docs.clone()).is_empty());
+    /// assert_eq!(registry.merge_usable(docs)[0].error.code(), "duplicate");
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
+    pub fn merge_usable(&mut self, registry: Self) -> Vec<LeftOut> {
+        let mut table = (*self.tools).clone();
+        // Without a prefix, each name remains valid.
+        let left_out = table
+            .nest_usable("", NestedRegistry::from(registry))
+            .unwrap_or_default();
+        self.tools = Arc::new(table);
+        log_left_out(&left_out);
+        left_out
+    }
+
     /// Adds a `tower` layer around the calls of one tool, inside the layers of the registry; the last layer is the
     /// outermost. The tool keeps the registry's current policy and settings, so set these before.
     ///

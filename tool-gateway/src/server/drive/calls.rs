@@ -15,9 +15,9 @@ use tracing::Instrument as _;
 
 use crate::server::turns::running_turn::{PING, RunningTurn};
 use crate::server::turns::session_state::{self, StateMap};
-use crate::server::turns::shared::Shared;
 use crate::session::record::Call;
 use crate::turn::event::Event;
+use crate::turn::ownership::Ownership;
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 
@@ -105,6 +105,8 @@ impl RunningCalls {
 
 /// Common settings of the calls of a round.
 pub(crate) struct Round<'a> {
+    pub(crate) registry: &'a ToolRegistry,
+    pub(crate) ownership: &'a Ownership,
     pub(crate) context: Context,
     pub(crate) deadline: Option<Instant>,
     /// State of the session before these calls. A call that was stopped or not stored has not changed this state.
@@ -117,11 +119,10 @@ pub(crate) struct Round<'a> {
 }
 
 /// Starts the calls concurrently; calls that share the session's state run in sequence. Each call sends one event at its end.
-pub(crate) fn start(shared: &Shared, round: Round<'_>, calls: Vec<(usize, Call)>) -> RunningCalls {
-    let Shared {
-        registry, settings, ..
-    } = shared;
-    let ownership = &settings.tools.ownership;
+pub(crate) fn start(round: Round<'_>, calls: Vec<(usize, Call)>) -> RunningCalls {
+    let Round {
+        registry, ownership, ..
+    } = round;
     let (done, results) = mpsc::unbounded_channel();
     let (reports, progress) = watch::channel(ProgressReport::default());
     let mut context = round.context.with_progress(reports);

@@ -187,7 +187,12 @@ impl<'a> Drive<'a> {
             Restored::default()
         };
         let tools = &shared.settings.tools;
-        let is_deferred = |name: &&String| tools.deferred.contains(tools.ownership.internal_name(name));
+        let generation = &job.generation;
+        let registry = &generation.registry;
+        let is_deferred = |name: &&String| {
+            let name = tools.ownership.internal_name(name);
+            tools.deferred.contains(name) || generation.deferred.contains(name)
+        };
         let is_translated = !shared.upstream.passes_messages();
         let has_text_calls = shared.recovers_text_calls(&job.request);
         let client_calls = (is_translated || has_text_calls).then(|| {
@@ -201,6 +206,7 @@ impl<'a> Drive<'a> {
         let rules = Rules {
             internal: job.tools.internal.clone(),
             external: job.tools.external.clone(),
+            server_prefixes: shared.settings.mcp.name_starts(),
             deferred: job.tools.internal.iter().filter(is_deferred).cloned().collect(),
             max_rounds: shared.settings.limits.rounds,
             max_tokens: shared.settings.limits.tokens,
@@ -219,7 +225,7 @@ impl<'a> Drive<'a> {
                 actions = checkpoint.rest;
                 if actions.is_empty() {
                     actions = answer_interrupted(&mut machine, |call| {
-                        calls::is_repeatable(&shared.registry, tools.ownership.internal_name(&call.name))
+                        calls::is_repeatable(registry, tools.ownership.internal_name(&call.name))
                     });
                 }
                 (machine, checkpoint.state)
@@ -365,6 +371,8 @@ impl<'a> Drive<'a> {
             Action::Send(sent) => self.send(sent),
             Action::Run(calls) => {
                 let round = Round {
+                    registry: &self.job.generation.registry,
+                    ownership: &self.shared.settings.tools.ownership,
                     context: offload::context(self.shared, self.job),
                     deadline: self.deadline,
                     state: &self.state,
@@ -376,7 +384,7 @@ impl<'a> Drive<'a> {
                     },
                     abandoned: &self.running.abandoned,
                 };
-                self.source = Source::Calls(calls::start(self.shared, round, calls));
+                self.source = Source::Calls(calls::start(round, calls));
             }
             Action::Ask(messages) => {
                 self.asked = messages;
@@ -507,9 +515,12 @@ impl<'a> Drive<'a> {
 
     /// Creates a checkpoint of the turn.
     fn now(&self) -> Checkpoint {
-        let mut checkpoint = self
-            .running
-            .now(&self.machine, self.refused_thinking, self.state.clone());
+        let mut checkpoint = self.running.now(
+            &self.machine,
+            self.refused_thinking,
+            self.state.clone(),
+            self.job.generation.digest,
+        );
         let held = self.held.iter().filter(|sent| **sent != PING);
         checkpoint.sent.extend(held.cloned());
         checkpoint
@@ -557,7 +568,7 @@ impl<'a> Drive<'a> {
     /// Returns whether a call may run again after a crash.
     fn is_repeatable(&self, call: &Call) -> bool {
         let name = self.shared.settings.tools.ownership.internal_name(&call.name);
-        calls::is_repeatable(&self.shared.registry, name)
+        calls::is_repeatable(&self.job.generation.registry, name)
     }
 
     /// Sends all messages so far to the upstream. If the upstream rejects thinking blocks, repeats the request without them.

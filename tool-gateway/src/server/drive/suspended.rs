@@ -3,6 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use tool_runtime::ToolRegistry;
+
 use super::calls;
 use super::save::{self, save};
 use crate::server::turns::claims::Claim;
@@ -57,18 +59,18 @@ impl<'a> Suspended<'a> {
             is_changed,
             has_results: false,
         };
-        suspended.answer_interrupted(shared);
+        suspended.answer_interrupted(shared, &job.generation.registry);
         Ok(Some(suspended))
     }
 
     /// Answers the calls that an earlier process has begun and that must not be repeated.
-    fn answer_interrupted(&mut self, shared: &Shared) {
+    fn answer_interrupted(&mut self, shared: &Shared, registry: &ToolRegistry) {
         for call in &mut self.turn.calls {
             let is_open = call.result.is_none() && self.deferred.contains(&call.id);
             if is_open
                 && call.is_begun
                 && !calls::is_repeatable(
-                    &shared.registry,
+                    registry,
                     shared.settings.tools.ownership.internal_name(&call.name),
                 )
             {

@@ -67,6 +67,7 @@ pub(crate) fn turn_record(
         calls: answer.calls.clone(),
         systems: restored.systems.clone(),
         state,
+        generation: job.generation.digest,
     }
 }
 

@@ -14,14 +14,15 @@ use tool_runtime::repair::FormatFixing;
 use tool_runtime::{CancellationToken, Policy, ToolRegistry};
 
 use super::routes;
-use crate::fold_map::FoldMap;
 use crate::server::access::byte_budget::ByteBudget;
 use crate::server::access::client_limits::ClientLimits;
 use crate::server::expiry;
+use crate::server::generations::ClientTools;
+use crate::server::mcp::McpServers;
 use crate::server::observe::counted_calls::CountedCalls;
 use crate::server::observe::metrics::Metrics;
 use crate::server::observe::timed_store::TimedStore;
-use crate::server::offload::{READ_OFFLOADED, sweep};
+use crate::server::offload::sweep;
 use crate::server::turns::claims::Claims;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::TurnTable;
@@ -35,7 +36,7 @@ use crate::settings::client_keys::ClientKey;
 use crate::settings::limits::Limits;
 use crate::settings::offload::{InvalidOffload, Offload};
 use crate::settings::unknown_tool::UnknownTool;
-use crate::turn::ownership::{InternalTool, Offer, Ownership};
+use crate::turn::ownership::{Offer, Ownership};
 use crate::upstream::{TextCalls, Upstream};
 
 /// An Anthropic-compatible server that runs its own tools and returns the client's calls to the client.
@@ -60,6 +61,8 @@ use crate::upstream::{TextCalls, Upstream};
 /// ```
 pub struct Gateway {
     shared: Shared,
+    registry: ToolRegistry,
+    client_tools: ClientTools,
     /// Secret of the session digests; `None` uses the store's secret.
     secret: Option<ChainKey>,
 }
@@ -98,12 +101,12 @@ impl Gateway {
         }
         Self {
             secret: None,
+            registry: registry.layer(CountedCalls::new(metrics.clone())),
+            client_tools: ClientTools::default(),
             shared: Shared {
                 settings,
-                registry: registry.layer(CountedCalls::new(metrics.clone())),
-                internal_tools: Vec::new(),
-                client_tools: FoldMap::default(),
-                internal_tools_by_client: FoldMap::default(),
+                generations: Arc::default(),
+                mcp: McpServers::default(),
                 upstream,
                 store: Arc::new(MemoryStore::new()),
                 store_fails: AtomicBool::new(false),
@@ -180,7 +183,7 @@ impl Gateway {
     ///
     /// If a name in the table of internal tools is not in the registry.
     pub fn with_ownership(mut self, ownership: Ownership) -> Result<Self, UnknownTool> {
-        UnknownTool::check(&self.shared.registry, ownership.internal_names())?;
+        UnknownTool::check(&self.registry, ownership.internal_names())?;
         self.shared.settings.tools.ownership = ownership;
         Ok(self)
     }
@@ -196,7 +199,7 @@ impl Gateway {
         mut self,
         names: impl IntoIterator<Item = &'n str> + Clone,
     ) -> Result<Self, UnknownTool> {
-        UnknownTool::check(&self.shared.registry, names.clone())?;
+        UnknownTool::check(&self.registry, names.clone())?;
         let deferred = &mut self.shared.settings.tools.deferred;
         deferred.extend(names.into_iter().map(str::to_owned));
         Ok(self)
@@ -212,12 +215,13 @@ impl Gateway {
     /// If an excluded name is not in the registry, if the registry has a tool named `ReadOffloaded`, or if the path of the directory is not
     /// absolute.
     pub fn with_offload(mut self, offload: Offload) -> Result<Self, InvalidOffload> {
+        UnknownTool::check(&self.registry, offload.excluded().iter().map(String::as_str))?;
         self.set_offload(offload)?;
         Ok(self)
     }
 
     pub(crate) fn set_offload(&mut self, mut offload: Offload) -> Result<(), InvalidOffload> {
-        self.shared.registry = offload.install(self.shared.registry.clone())?;
+        self.registry = offload.install(self.registry.clone())?;
         self.shared.settings.offload = Some(offload);
         Ok(())
     }
@@ -409,7 +413,7 @@ impl Gateway {
         client: &str,
         names: impl IntoIterator<Item = &'n str> + Clone,
     ) -> Result<Self, UnknownTool> {
-        UnknownTool::check(&self.shared.registry, names.clone())?;
+        UnknownTool::check(&self.registry, names.clone())?;
         let names = names.into_iter().map(str::to_owned).collect();
         self.set_client_tools(client, names);
         Ok(self)
@@ -417,7 +421,7 @@ impl Gateway {
 
     pub(crate) fn set_client_tools(&mut self, client: &str, names: BTreeSet<String>) {
         let client = Principal::from_key_name(client);
-        self.shared.client_tools.insert(client, names);
+        self.client_tools.insert(client, names);
     }
 
     /// Serves `/v1/messages/batches` and `/v1/files` even if requests are sent without the clients' credentials. Each client can then read and delete
@@ -450,8 +454,14 @@ impl Gateway {
         self
     }
 
+    /// Adds the tools of MCP servers.
+    pub(crate) fn with_mcp_servers(mut self, servers: McpServers) -> Self {
+        self.shared.mcp = servers;
+        self
+    }
+
     pub(crate) fn registry(&self) -> &ToolRegistry {
-        &self.shared.registry
+        &self.registry
     }
 
     /// Returns the names of the gateway's tools, for the startup message.
@@ -508,7 +518,12 @@ impl Gateway {
     }
 
     fn into_shared(self) -> Arc<Shared> {
-        let Self { mut shared, secret } = self;
+        let Self {
+            mut shared,
+            registry,
+            client_tools,
+            secret,
+        } = self;
         let secret = secret.or_else(|| shared.store.secret().map(ChainKey::new));
         if let Some(secret) = secret {
             shared.secret = secret;
@@ -521,15 +536,7 @@ impl Gateway {
         let limits = &shared.settings.limits;
         shared.bodies = Arc::new(ByteBudget::new(limits.bodies, limits.max_body));
         shared.store = Arc::new(TimedStore::new(shared.store, shared.metrics.clone()));
-        // The registry gets no more tools.
-        let definitions = shared.definitions().into_iter().cloned();
-        shared.internal_tools = definitions.map(InternalTool::new).collect();
-        let by_client = shared.client_tools.iter().map(|(client, names)| {
-            let mut tools = shared.internal_tools.clone();
-            tools.retain(|tool| tool.name() == READ_OFFLOADED || names.contains(tool.name()));
-            (client.clone(), tools)
-        });
-        shared.internal_tools_by_client = by_client.collect();
+        shared.generations = shared.mcp.generations(registry, client_tools);
         let shared = Arc::new(shared);
         expiry::start(&shared);
         sweep::start(&shared);

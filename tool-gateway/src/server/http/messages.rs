@@ -19,9 +19,9 @@ use crate::server::admit::request_body::{ReadRequest, read_text};
 use crate::server::drive;
 use crate::server::drive::forward;
 use crate::server::drive::save;
+use crate::server::generations::Generation;
 use crate::server::observe::metrics::TurnEnd;
 use crate::server::observe::spans;
-use crate::server::offload::READ_OFFLOADED;
 use crate::server::pass::pass_through::pass_through;
 use crate::server::pass::passed_turn::PassedTurn;
 use crate::server::turns::checkpoint::Checkpoint;
@@ -36,7 +36,8 @@ use crate::session::recognize::{
     Client, Found, IsDeclared, Recognized, client_digest, recognize, session_keys,
 };
 use crate::session::record::{Call, SessionId};
-use crate::turn::ownership::{ClassifiedTools, classify};
+use crate::settings::offload::READ_OFFLOADED;
+use crate::turn::ownership::{ClassifiedTools, Offer, OfferedTools, classify};
 use crate::turn::restore;
 use crate::turn::upstream_request::{self, AskedRound};
 use crate::wire::block::Block;
@@ -65,6 +66,7 @@ pub(crate) async fn messages(
         request,
         client,
         tools,
+        generation,
         recognized,
         identity,
     } = digested;
@@ -75,7 +77,15 @@ pub(crate) async fn messages(
         let span = spans::chat(&model);
         let text_call_model = shared.leaves_text_calls(&request).then_some(model);
         let shared_by_turn = Arc::clone(&shared);
-        let turn = PassedTurn::new(shared_by_turn, client, recognized, session, span, text_call_model);
+        let turn = PassedTurn::new(
+            shared_by_turn,
+            client,
+            recognized,
+            session,
+            generation.digest,
+            span,
+            text_call_model,
+        );
         let response = pass_through(&shared, parts, request.into_body(), turn).await?;
         return Ok(with_session(response, header));
     };
@@ -115,6 +125,10 @@ pub(crate) async fn messages(
                 }
             };
             let session = session_header(&watcher.session(), found);
+            let (generation, tools) = checkpoint
+                .as_ref()
+                .and_then(|checkpoint| first_tools(&shared, checkpoint, &generation, &client, &request))
+                .unwrap_or((generation, tools));
             let job = Box::new(Job {
                 parts,
                 request,
@@ -123,6 +137,7 @@ pub(crate) async fn messages(
                 session: watcher.session(),
                 identity: progress,
                 tools,
+                generation,
             });
             // The turn outlives the client, since the results of tools are recorded. A stream must not wait for a slow client, either.
             let turn = SpawnOnDrop::new(drive::drive(
@@ -137,12 +152,26 @@ pub(crate) async fn messages(
     }
 }
 
+/// Returns the tools with which a turn began, if they are others than the tools of a request that continues it.
+fn first_tools(
+    shared: &Shared,
+    checkpoint: &Checkpoint,
+    generation: &Generation,
+    client: &Client,
+    request: &MessagesRequest,
+) -> Option<(Arc<Generation>, ClassifiedTools)> {
+    let first = shared.generations.other(generation, checkpoint.generation)?;
+    let tools = classified(shared, &first, client, request).ok()?;
+    Some((first, tools))
+}
+
 /// A request with the parts of its answer that follow from its text and the sessions.
 struct Digested {
     parts: Parts,
     request: MessagesRequest,
     client: Client,
     tools: ClassifiedTools,
+    generation: Arc<Generation>,
     recognized: Recognized,
     /// The digest that equal requests share; `None` if the request passes through.
     identity: Option<Digest>,
@@ -160,7 +189,19 @@ async fn digest(
         reserved: _reserved,
     } = request;
     let request = parse(shared, body)?;
-    let (client, tools, recognized) = look_up(shared, principal, &parts, &request).await?;
+    let KnownRequest {
+        client,
+        tools,
+        generation,
+        recognized,
+    } = look_up(shared, principal, &parts, &request).await?;
+    if !tools.missing.is_empty() {
+        let missing: Vec<_> = tools.missing.iter().map(String::as_str).collect();
+        tracing::warn!(
+            tools = missing.join(", "),
+            "tools of MCP servers are missing, and left out of the request"
+        );
+    }
     shared.metrics.recognized(recognized.found);
     if recognized.last_known.is_none()
         && recognized
@@ -175,6 +216,7 @@ async fn digest(
         request,
         client,
         tools,
+        generation,
         recognized,
         identity: None,
     };
@@ -246,7 +288,9 @@ fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<
 
 /// Returns whether request and response pass unchanged.
 fn is_passed_through(tools: &ClassifiedTools, recognized: &Recognized) -> bool {
-    tools.internal.is_empty() && recognized.turns.values().all(|turn| turn.is_unchanged)
+    tools.internal.is_empty()
+        && tools.missing.is_empty()
+        && recognized.turns.values().all(|turn| turn.is_unchanged)
 }
 
 /// Rejects a request of a message thread whose turn the gateway runs. A thread has the history at the upstream, so that the history has no
@@ -293,7 +337,9 @@ async fn counted(
         reserved,
     } = request;
     let request = parse(shared, body)?;
-    let (_, tools, recognized) = look_up(shared, principal, &parts, &request).await?;
+    let KnownRequest {
+        tools, recognized, ..
+    } = look_up(shared, principal, &parts, &request).await?;
     let body = if is_passed_through(&tools, &recognized) {
         request.into_body()
     } else {
@@ -320,13 +366,21 @@ async fn counted(
     })
 }
 
-/// Classifies the tools of a request, and recognizes its session.
+/// A request with its tools and its session.
+struct KnownRequest {
+    client: Client,
+    tools: ClassifiedTools,
+    generation: Arc<Generation>,
+    recognized: Recognized,
+}
+
+/// Classifies the tools of a request, and recognizes its session. A session keeps the tools of its first turn.
 async fn look_up(
     shared: &Shared,
     principal: Principal,
     parts: &Parts,
     request: &MessagesRequest,
-) -> Result<(Client, ClassifiedTools, Recognized), ApiError> {
+) -> Result<KnownRequest, ApiError> {
     let client = Client {
         principal,
         keys: session_keys(
@@ -335,15 +389,65 @@ async fn look_up(
             request,
         ),
     };
-    let tools = classify(
-        request.tools(),
-        shared.internal_tools_of(&client.principal),
-        shared.settings.tools.offer,
-        shared.settings.offload.is_some().then_some(READ_OFFLOADED),
-        &shared.settings.tools.ownership,
-    )?;
+    let mut generation = shared.generations.current();
+    let mut tools = classified(shared, &generation, &client, request)?;
     let recognized = recognized(shared, &client, request, &tools).await?;
-    Ok((client, tools, recognized))
+    let last = recognized.last_known_turn().and_then(|turn| turn.generation);
+    if let Some(first) = shared.generations.other(&generation, last) {
+        tools = classified(shared, &first, &client, request)?;
+        generation = first;
+    } else if last.is_none_or(|last| generation.digest != Some(last))
+        && (last.is_some() || recognized.session.is_none())
+        && waits_for_servers(shared, &tools).await
+    {
+        // A session that this process does not know, either because it is new, or because the process is.
+        generation = shared.generations.current();
+        if let Some(first) = shared.generations.other(&generation, last) {
+            generation = first;
+        }
+        tools = classified(shared, &generation, &client, request)?;
+    }
+    Ok(KnownRequest {
+        client,
+        tools,
+        generation,
+        recognized,
+    })
+}
+
+/// Waits for the first lists of the MCP servers whose tools take part in a turn. Returns whether any server was starting.
+async fn waits_for_servers(shared: &Shared, tools: &ClassifiedTools) -> bool {
+    let settings = &shared.settings.tools;
+    if settings.offer == Offer::Always {
+        return shared.mcp.first_lists(None).await;
+    }
+    if tools.missing.is_empty() {
+        return false;
+    }
+    let names = tools.missing.iter();
+    let names = names.map(|name| settings.ownership.internal_name(name).to_owned());
+    shared.mcp.first_lists(Some(&names.collect())).await
+}
+
+/// Classifies the tools of a request, with the gateway's tools of a generation.
+fn classified(
+    shared: &Shared,
+    generation: &Generation,
+    client: &Client,
+    request: &MessagesRequest,
+) -> Result<ClassifiedTools, ApiError> {
+    let settings = &shared.settings;
+    classify(
+        request.tools(),
+        &OfferedTools {
+            tools: generation.tools_of(&client.principal),
+            offer: settings.tools.offer,
+            always: settings.offload.is_some().then_some(READ_OFFLOADED),
+            ownership: &settings.tools.ownership,
+            had_schema: &|name, schema| shared.generations.had_schema(name, schema),
+            is_of_server: &|name| settings.mcp.owns(name),
+        },
+    )
 }
 
 /// Recognizes the session. If a store in memory fails, the session is new and the client's messages are forwarded unchanged. The failure of

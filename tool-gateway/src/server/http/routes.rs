@@ -138,10 +138,8 @@ async fn model(State(shared): State<Arc<Shared>>, request: Request) -> Result<Re
 
 /// Handles `GET /v1/tools`: returns the definitions of the gateway's tools that the client may use, as in the `tools` of a request.
 async fn tools(State(shared): State<Arc<Shared>>, Extension(principal): Extension<Principal>) -> Response {
-    let mut definitions = shared.definitions();
-    if let Some(names) = shared.client_tools.get(&principal) {
-        definitions.retain(|tool| names.contains(tool.name.as_str()));
-    }
+    let generation = shared.generations.current();
+    let definitions = shared.generations.definitions(&generation, &principal);
     Json(json!({ "data": definitions, "has_more": false })).into_response()
 }
 
@@ -149,9 +147,18 @@ async fn health() -> &'static str {
     "ok\n"
 }
 
-/// Handles `GET /readyz`: returns an error with status 503 if the gateway is being stopped.
+/// Handles `GET /readyz`: returns an error with status 503 if the gateway is being stopped, or a required MCP server has not listed its tools.
 async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, ApiError> {
-    check_open(&shared).map(|()| "ok\n")
+    check_open(&shared)?;
+    let missing = shared.mcp.missing();
+    if missing.is_empty() {
+        return Ok("ok\n");
+    }
+    let message = format!(
+        "required MCP servers have not listed their tools: {}",
+        missing.join(", ")
+    );
+    Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message))
 }
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> Response {

@@ -7,9 +7,7 @@ use tool_runtime::Context;
 
 use crate::server::turns::job::Job;
 use crate::server::turns::shared::Shared;
-
-/// Name of the tool that reads offloaded results.
-pub(crate) const READ_OFFLOADED: &str = "ReadOffloaded";
+use crate::settings::offload::READ_OFFLOADED;
 
 /// Creates the context of a turn's calls. If `ReadOffloaded` is an external tool in this request, no result is offloaded, since the model
 /// could not read the file.

@@ -15,7 +15,7 @@ use crate::server::observe::metrics::TurnEnd;
 use crate::server::observe::spans;
 use crate::server::turns::running_turn::abandoned;
 use crate::server::turns::shared::Shared;
-use crate::session::chain::AnswerContent;
+use crate::session::chain::{AnswerContent, Digest};
 use crate::session::recognize::{Client, Recognized};
 use crate::session::record::{SessionId, Turn};
 use crate::wire::block::Block;
@@ -31,6 +31,8 @@ pub(crate) struct PassedTurn {
     recognized: Recognized,
     session: SessionId,
     span: Span,
+    /// Digest of the gateway's tools.
+    generation: Option<Digest>,
     /// Requested model, if a text with calls of this model is to be in the log.
     text_call_model: Option<String>,
     began: Instant,
@@ -45,6 +47,7 @@ impl PassedTurn {
         client: Client,
         recognized: Recognized,
         session: SessionId,
+        generation: Option<Digest>,
         span: Span,
         text_call_model: Option<String>,
     ) -> Self {
@@ -53,6 +56,7 @@ impl PassedTurn {
             client,
             recognized,
             session,
+            generation,
             span,
             text_call_model,
             began: Instant::now(),
@@ -127,6 +131,7 @@ impl PassedTurn {
             calls: Vec::new(),
             systems: Vec::new(),
             state: state.clone(),
+            generation: self.generation,
         }
     }
 }

@@ -4,6 +4,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use super::session_state::StateMap;
+use crate::session::chain::Digest;
 use crate::session::record::SessionId;
 use crate::turn::action::{Action, Sent};
 use crate::turn::machine::TurnMachine;
@@ -26,6 +27,8 @@ pub(crate) struct Checkpoint {
     pub(crate) refused_thinking: Option<RefusedThinking>,
     /// State of the session after the last completed call.
     pub(crate) state: StateMap,
+    /// Digest of the gateway's tools in the turn.
+    pub(crate) generation: Option<Digest>,
     /// Actions from the last checkpoint whose save failed. Kept only in memory.
     pub(crate) rest: Vec<Action>,
 }
@@ -42,6 +45,8 @@ pub(super) struct StoredCheckpoint {
     #[serde(rename = "without_thinking")]
     pub(super) refused_thinking: Option<RefusedThinking>,
     pub(super) state: StateMap,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) generation: Option<Digest>,
 }
 
 impl Checkpoint {
@@ -85,6 +90,7 @@ impl Checkpoint {
             end,
             refused_thinking: self.refused_thinking,
             state: self.state.clone(),
+            generation: self.generation,
         }
     }
 
@@ -119,6 +125,7 @@ impl Checkpoint {
             sent,
             refused_thinking: stored.refused_thinking,
             state: stored.state,
+            generation: stored.generation,
             rest: Vec::new(),
         }
     }

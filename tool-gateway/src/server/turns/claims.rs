@@ -127,6 +127,7 @@ mod tests {
             }],
             is_unchanged: false,
             drops_thinking: false,
+            generation: None,
             visible: Vec::new(),
             calls: Vec::new(),
             systems: Vec::new(),

@@ -1,7 +1,10 @@
 //! [`Job`]: the request of a turn with its session and tools.
 
+use std::sync::Arc;
+
 use axum::http::request::Parts;
 
+use crate::server::generations::Generation;
 use crate::session::chain::Digest;
 use crate::session::recognize::{Client, Recognized};
 use crate::session::record::SessionId;
@@ -20,4 +23,6 @@ pub(crate) struct Job {
     /// Digest of the request in a store. Concurrent equal requests have different digests.
     pub(crate) identity: Digest,
     pub(crate) tools: ClassifiedTools,
+    /// Tools of the gateway in this turn.
+    pub(crate) generation: Arc<Generation>,
 }

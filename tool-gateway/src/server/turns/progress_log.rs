@@ -53,6 +53,8 @@ struct Segment {
     state: Option<StateMap>,
     end: Option<RawFields>,
     refused_thinking: Option<RefusedThinking>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    generation: Option<Digest>,
 }
 
 /// Items of a list that differ from the previous list, with their positions, and the length of the list.
@@ -111,6 +113,7 @@ impl ProgressLog {
             end,
             refused_thinking,
             state,
+            generation,
         } = checkpoint.to_stored();
         let lists = machine.take_lists();
         let before = &self.written;
@@ -126,6 +129,7 @@ impl ProgressLog {
             state: (before.state != state).then(|| state.clone()),
             end,
             refused_thinking,
+            generation,
         })?;
         self.written = Written {
             lists,
@@ -174,21 +178,25 @@ pub(crate) fn read(segments: &[Vec<u8>]) -> Result<Option<Checkpoint>, StoreErro
             segment.machine,
             segment.end,
             segment.refused_thinking,
+            segment.generation,
         ));
     }
-    Ok(latest.map(|(session, mut machine, end, refused_thinking)| {
-        machine.put_lists(written.lists);
-        Checkpoint::from_stored(StoredCheckpoint {
-            session,
-            machine,
-            headers: written.headers,
-            message: written.message,
-            blocks: written.blocks,
-            end,
-            refused_thinking,
-            state: written.state,
-        })
-    }))
+    Ok(
+        latest.map(|(session, mut machine, end, refused_thinking, generation)| {
+            machine.put_lists(written.lists);
+            Checkpoint::from_stored(StoredCheckpoint {
+                session,
+                machine,
+                headers: written.headers,
+                message: written.message,
+                blocks: written.blocks,
+                end,
+                refused_thinking,
+                state: written.state,
+                generation,
+            })
+        }),
+    )
 }
 
 #[cfg(test)]
@@ -229,6 +237,7 @@ mod tests {
                 sent: sent.clone(),
                 refused_thinking: None,
                 state: StateMap::from_iter([("rounds".to_owned(), machine.ran().len().into())]),
+                generation: Some(session_generation()),
                 rest: Vec::new(),
             });
         };
@@ -254,6 +263,10 @@ mod tests {
         all
     }
 
+    fn session_generation() -> Digest {
+        ChainKey::new([2; 32]).digest(&[])
+    }
+
     fn log() -> ProgressLog {
         let digest = ChainKey::new([1; 32]).digest(&[]);
         ProgressLog::new(digest, digest)
@@ -262,10 +275,11 @@ mod tests {
     fn assert_equal(read: Option<Checkpoint>, written: &Checkpoint) {
         let read = read.unwrap();
         assert_eq!(
-            (&read.machine, &read.state),
+            (&read.machine, &read.state, read.generation),
             (
                 &written.machine.clone().with_rules(Rules::default()),
-                &written.state
+                &written.state,
+                written.generation
             )
         );
         let (read, written) = (read.to_stored(), written.to_stored());

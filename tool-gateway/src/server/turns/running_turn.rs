@@ -14,6 +14,7 @@ use tool_runtime::CancellationToken;
 use super::checkpoint::Checkpoint;
 use super::kept_bytes::KeptBytes;
 use super::session_state::StateMap;
+use crate::session::chain::Digest;
 use crate::session::record::SessionId;
 use crate::turn::action::Sent;
 use crate::turn::machine::TurnMachine;
@@ -226,6 +227,7 @@ impl RunningTurn {
         machine: &TurnMachine,
         refused_thinking: Option<RefusedThinking>,
         session_state: StateMap,
+        generation: Option<Digest>,
     ) -> Checkpoint {
         let state = self.lock();
         Checkpoint {
@@ -236,6 +238,7 @@ impl RunningTurn {
             sent: state.sent.iter().filter(|sent| **sent != PING).cloned().collect(),
             refused_thinking,
             state: session_state,
+            generation,
             rest: Vec::new(),
         }
     }

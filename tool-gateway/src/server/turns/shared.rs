@@ -1,26 +1,24 @@
 //! [`Shared`]: the state that all requests share.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use tool_runtime::{CancellationToken, ToolDefinition, ToolRegistry};
+use tool_runtime::CancellationToken;
 
 use super::claims::Claims;
 use super::turn_table::TurnTable;
-use crate::fold_map::FoldMap;
 use crate::off_worker::LargeRequests;
 use crate::server::access::byte_budget::ByteBudget;
 use crate::server::access::client_limits::ClientLimits;
+use crate::server::generations::Generations;
+use crate::server::mcp::McpServers;
 use crate::server::observe::metrics::Metrics;
 use crate::session::chain::ChainKey;
-use crate::session::principal::Principal;
 use crate::session::store::SessionStore;
 use crate::settings::Settings;
 use crate::settings::client_keys::ClientKey;
 use crate::settings::offload::Offload;
-use crate::turn::ownership::InternalTool;
 use crate::upstream::Upstream;
 use crate::wire::request::MessagesRequest;
 use crate::wire::walk;
@@ -28,13 +26,9 @@ use crate::wire::walk;
 /// Settings and tables of a gateway.
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
-    pub(crate) registry: ToolRegistry,
-    /// Tools of the registry in the form for the upstream, in the order of registration.
-    pub(crate) internal_tools: Vec<InternalTool>,
-    /// Names of tools by client, for clients that do not have all tools.
-    pub(crate) client_tools: FoldMap<Principal, BTreeSet<String>>,
-    /// Tools of these clients in the form for the upstream.
-    pub(crate) internal_tools_by_client: FoldMap<Principal, Vec<InternalTool>>,
+    /// The gateway's tools.
+    pub(crate) generations: Arc<Generations>,
+    pub(crate) mcp: McpServers,
     pub(crate) upstream: Arc<dyn Upstream>,
     pub(crate) store: Arc<dyn SessionStore>,
     /// Whether the last write to the store failed.
@@ -67,13 +61,6 @@ impl Shared {
         self.settings.offload.as_ref().map(Offload::directory)
     }
 
-    /// Returns the tools that a client has, in the form for the upstream.
-    pub(crate) fn internal_tools_of(&self, client: &Principal) -> &[InternalTool] {
-        self.internal_tools_by_client
-            .get(client)
-            .unwrap_or(&self.internal_tools)
-    }
-
     /// Returns whether the response to a request may have calls that are recovered from text.
     pub(crate) fn recovers_text_calls(&self, request: &MessagesRequest) -> bool {
         let Some(reader) = self.upstream.text_calls().filter(|reader| reader.rules.is_on()) else {
@@ -91,10 +78,5 @@ impl Shared {
                 .is_some_and(|reader| reader.rules.is_on())
         };
         request.tools().next().is_some() && !is_on()
-    }
-
-    /// Returns the definitions of the gateway's tools, in the order of registration.
-    pub(crate) fn definitions(&self) -> Vec<&ToolDefinition> {
-        self.registry.tool_definitions()
     }
 }

@@ -56,6 +56,7 @@ impl Look {
                     truth: Vec::new(),
                     is_unchanged: true,
                     drops_thinking: false,
+                    generation: None,
                     visible: Vec::new(),
                     calls: Vec::new(),
                     systems: Vec::new(),

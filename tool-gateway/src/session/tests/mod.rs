@@ -49,6 +49,7 @@ pub(crate) fn turn(id: &str, session: &str, point: &str) -> Turn {
         }],
         is_unchanged: false,
         drops_thinking: false,
+        generation: None,
         visible: Vec::new(),
         calls: id.starts_with("suspended").then_some(call).into_iter().collect(),
         systems: Vec::new(),

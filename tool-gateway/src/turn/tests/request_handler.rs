@@ -123,6 +123,7 @@ impl RequestHandler {
             truth: answer.truth.clone(),
             is_unchanged: answer.is_unchanged,
             drops_thinking: false,
+            generation: None,
             visible: answer.visible.iter().map(|(_, origin)| *origin).collect(),
             calls: answer.calls.clone(),
             systems: restored.systems.clone(),
@@ -151,6 +152,7 @@ impl RequestHandler {
 
 pub(super) fn rules(conversation: &Conversation) -> Rules {
     Rules {
+        server_prefixes: Vec::new(),
         internal: ["Internal", "Deferred", "Interrupted"].map(str::to_owned).into(),
         external: BTreeSet::new(),
         deferred: ["Deferred".to_owned()].into(),

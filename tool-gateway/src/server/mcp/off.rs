@@ -1,0 +1,39 @@
+//! [`McpServers`] of a program that was built without the feature `mcp`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tool_runtime::ToolRegistry;
+
+use crate::server::generations::{ClientTools, Generations};
+use crate::settings::Settings;
+use crate::settings::permissions::ToolAliases;
+
+/// No servers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct McpServers;
+
+impl McpServers {
+    pub(crate) fn start(_: &Settings, _: &ToolAliases) -> Self {
+        Self
+    }
+
+    pub(crate) fn generations(&self, registry: ToolRegistry, clients: ClientTools) -> Arc<Generations> {
+        Arc::new(Generations::fixed(registry, clients))
+    }
+
+    pub(crate) async fn first_lists(&self, _: Option<&BTreeSet<String>>) -> bool {
+        false
+    }
+
+    pub(crate) fn missing(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    pub(crate) async fn stop(&self) {}
+
+    /// Returns the names of the servers for the startup message.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,291 @@
+//! [`McpServers`]: starts the servers, publishes a generation after each change of their tools, and stops them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+use tool_mcp::McpClient;
+use tool_runtime::{CancellationToken, ToolRegistry};
+
+use super::sources::{LeftOutBy, LeftOutTool, McpServerTools, WithServers, with_servers};
+use crate::name_pattern::matches;
+use crate::server::generations::{ClientTools, Generations};
+use crate::settings::mcp::server::McpServerSettings;
+use crate::settings::permissions::ToolAliases;
+use crate::settings::{NamedTools, Settings};
+
+/// Maximum time for which a new session waits for servers.
+const FIRST_LISTS: Duration = Duration::from_secs(5);
+/// Maximum time for the end of all servers: after 2 s, SIGTERM, and after another 2 s, SIGKILL.
+const STOP: Duration = Duration::from_secs(5);
+
+/// Servers of the gateway. Clones share the servers, which end with the last clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct McpServers {
+    servers: Arc<[McpServer]>,
+    first_starts: watch::Sender<Vec<FirstStart>>,
+    aliases: ToolAliases,
+    /// Patterns of the settings for tools of servers.
+    patterns: Arc<[NamedTools]>,
+    tasks: Arc<Tasks>,
+}
+
+/// A server with its settings.
+#[derive(Debug, Clone)]
+struct McpServer {
+    settings: McpServerSettings,
+    client: McpClient,
+}
+
+/// State of the first start of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FirstStart {
+    Running,
+    /// The server's tools are part of the current generation.
+    Listed,
+    Failed,
+}
+
+/// Cancels the tasks when it is dropped.
+#[derive(Debug, Default)]
+struct Tasks(CancellationToken);
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+impl McpServers {
+    /// Starts all servers in the background, in parallel.
+    pub(crate) fn start(settings: &Settings, aliases: &ToolAliases) -> Self {
+        let servers: Arc<[_]> = settings
+            .mcp
+            .servers
+            .iter()
+            .filter_map(|settings| {
+                Some(McpServer {
+                    client: settings.command()?.start(),
+                    settings: settings.clone(),
+                })
+            })
+            .collect();
+        Self {
+            first_starts: watch::Sender::new(vec![FirstStart::Running; servers.len()]),
+            servers,
+            aliases: aliases.clone(),
+            patterns: settings.server_patterns().into(),
+            tasks: Arc::default(),
+        }
+    }
+
+    /// Returns the names of the servers.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.servers
+            .iter()
+            .map(|server| server.settings.key.as_str())
+            .collect()
+    }
+
+    /// Returns the generations of the gateway's tools, which are published while servers start and change their lists.
+    pub(crate) fn generations(&self, registry: ToolRegistry, clients: ClientTools) -> Arc<Generations> {
+        if self.servers.is_empty() {
+            return Arc::new(Generations::fixed(registry, clients));
+        }
+        let generations = Arc::new(Generations::changeable(registry.clone(), clients));
+        let publisher = Publisher {
+            servers: Arc::clone(&self.servers),
+            own: registry,
+            tools: vec![McpServerTools::default(); self.servers.len()],
+            left_out: Vec::new(),
+            aliases: self.aliases.clone(),
+            patterns: Some(Arc::clone(&self.patterns)),
+            first_starts: self.first_starts.clone(),
+            generations: Arc::clone(&generations),
+        };
+        let stop = self.tasks.0.child();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = publisher.run() => {}
+                () = stop.cancelled() => {}
+            }
+        });
+        generations
+    }
+
+    /// Waits for the first starts of the servers that may have tools with these names, or of all servers: for 5 s, and for required servers
+    /// until their starts succeed or fail. A server whose first start has failed is not waited for. Returns whether any server was starting.
+    pub(crate) async fn first_lists(&self, names: Option<&BTreeSet<String>>) -> bool {
+        let is_wanted = |server: &McpServer| {
+            names.is_none_or(|names| names.iter().any(|name| server.settings.owns(name)))
+        };
+        let is_starting = |starts: &[FirstStart], only_required: bool| {
+            starts.iter().zip(self.servers.iter()).any(|(start, server)| {
+                *start == FirstStart::Running
+                    && is_wanted(server)
+                    && (server.settings.required || !only_required)
+            })
+        };
+        if !is_starting(&self.first_starts.borrow(), false) {
+            return false;
+        }
+        let mut starts = self.first_starts.subscribe();
+        // The sender is in `self`.
+        let _ = timeout(FIRST_LISTS, starts.wait_for(|starts| !is_starting(starts, false))).await;
+        let _ = starts.wait_for(|starts| !is_starting(starts, true)).await;
+        true
+    }
+
+    /// Returns the required servers that have not listed their tools.
+    pub(crate) fn missing(&self) -> Vec<&str> {
+        let starts = self.first_starts.borrow();
+        let servers = self.servers.iter().zip(starts.iter());
+        servers
+            .filter(|(server, start)| server.settings.required && **start != FirstStart::Listed)
+            .map(|(server, _)| server.settings.key.as_str())
+            .collect()
+    }
+
+    /// Stops all servers, and waits for their ends for at most 5 s.
+    pub(crate) async fn stop(&self) {
+        let stops = join_all(self.servers.iter().map(|server| server.client.stop()));
+        if timeout(STOP, stops).await.is_err() {
+            tracing::warn!("an MCP server has not ended");
+        }
+    }
+}
+
+/// Change of a server's tools.
+#[derive(Debug)]
+struct ToolChange {
+    /// Index of the server.
+    server: usize,
+    first_start: FirstStart,
+}
+
+/// Publishes generations.
+struct Publisher {
+    servers: Arc<[McpServer]>,
+    /// The gateway's own tools.
+    own: ToolRegistry,
+    /// Last known tools of each server.
+    tools: Vec<McpServerTools>,
+    /// Tools that were logged as left out.
+    left_out: Vec<LeftOutTool>,
+    aliases: ToolAliases,
+    /// Patterns that are not checked yet.
+    patterns: Option<Arc<[NamedTools]>>,
+    first_starts: watch::Sender<Vec<FirstStart>>,
+    generations: Arc<Generations>,
+}
+
+impl Publisher {
+    async fn run(mut self) {
+        let (sender, mut changes) = mpsc::unbounded_channel();
+        let servers = Arc::clone(&self.servers);
+        let watches = servers.iter().enumerate();
+        let watches = join_all(watches.map(|(index, server)| watch(index, server.client.clone(), &sender)));
+        let publishes = async {
+            while let Some(change) = changes.recv().await {
+                let mut all = vec![change];
+                while let Ok(next) = changes.try_recv() {
+                    all.push(next);
+                }
+                self.publish(all).await;
+            }
+        };
+        tokio::join!(watches, publishes);
+    }
+
+    /// Publishes the next generation.
+    async fn publish(&mut self, changes: Vec<ToolChange>) {
+        let (servers, own) = (Arc::clone(&self.servers), self.own.clone());
+        let mut tools = std::mem::take(&mut self.tools);
+        let indexes: Vec<_> = changes.iter().map(|change| change.server).collect();
+        // A list of a thousand schemas is compiled for milliseconds.
+        let built = tokio::task::spawn_blocking(move || {
+            for index in indexes {
+                if let (Some(tools), Some(server)) = (tools.get_mut(index), servers.get(index)) {
+                    *tools = McpServerTools::new(&server.settings, &server.client);
+                }
+            }
+            let settings = servers.iter().map(|server| &server.settings);
+            let all = with_servers(own, settings.zip(tools.iter().cloned()));
+            (tools, all)
+        });
+        let Ok((tools, all)) = built.await else {
+            return;
+        };
+        let WithServers {
+            registry,
+            left_out,
+            aliases,
+        } = all;
+        for (tool, alias) in &aliases {
+            self.aliases.insert(tool.clone(), alias);
+        }
+        self.tools = tools;
+        let is_new =
+            |tool: &&LeftOutTool| tool.source == LeftOutBy::Registry && !self.left_out.contains(tool);
+        for tool in left_out.iter().filter(is_new) {
+            tracing::warn!(
+                server = tool.server,
+                tool = tool.tool,
+                reason = tool.reason,
+                "tool is left out: {}",
+                tool.detail
+            );
+        }
+        self.left_out = left_out;
+        let names: Vec<_> = registry
+            .tool_definitions()
+            .iter()
+            .map(|tool| tool.name.clone())
+            .collect();
+        self.generations.publish(registry);
+        self.first_starts.send_modify(|starts| {
+            for change in changes {
+                if let Some(start) = starts.get_mut(change.server) {
+                    *start = change.first_start;
+                }
+            }
+        });
+        let all_listed = self
+            .first_starts
+            .borrow()
+            .iter()
+            .all(|start| *start == FirstStart::Listed);
+        if all_listed && let Some(patterns) = self.patterns.take() {
+            let has_match = |named: &NamedTools| {
+                let aliases = aliases.iter().map(|(_, alias)| alias);
+                names
+                    .iter()
+                    .chain(aliases)
+                    .any(|name| matches(&named.pattern, name))
+            };
+            for NamedTools { setting, pattern } in patterns.iter().filter(|named| !has_match(named)) {
+                tracing::warn!(
+                    setting,
+                    pattern,
+                    "no tool matches a setting, now that all MCP servers have listed their tools"
+                );
+            }
+        }
+    }
+}
+
+/// Sends the end of the first start, and each later change of a server's tools.
+async fn watch(server: usize, mut client: McpClient, changes: &mpsc::UnboundedSender<ToolChange>) {
+    let first_start = match client.ready().await {
+        Ok(()) => FirstStart::Listed,
+        Err(_) => FirstStart::Failed,
+    };
+    let send = |first_start| changes.send(ToolChange { server, first_start }).is_ok();
+    let mut is_open = send(first_start);
+    while is_open && client.changed().await {
+        is_open = send(FirstStart::Listed);
+    }
+}

@@ -1,0 +1,13 @@
+//! The section `mcp`: servers of the Model Context Protocol (MCP), whose tools are the gateway's. The entry is [`McpSettings`].
+
+#[cfg(not(feature = "mcp"))]
+mod off;
+#[cfg(feature = "mcp")]
+pub(crate) mod server;
+#[cfg(feature = "mcp")]
+mod servers;
+
+#[cfg(not(feature = "mcp"))]
+pub(crate) use off::McpSettings;
+#[cfg(feature = "mcp")]
+pub(crate) use servers::McpSettings;

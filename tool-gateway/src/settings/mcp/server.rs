@@ -1,0 +1,302 @@
+//! [`McpServerSettings`]: one MCP server, with its tools and limits.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+use tool_mcp::{McpClient, McpCommand, Protocol};
+use tool_runtime::Policy;
+
+use crate::name_pattern::matches;
+use crate::settings::mistakes::Mistakes;
+use crate::settings::variable_name::VariableName;
+use crate::settings::{units, values};
+
+/// Maximum length of a key and of a prefix, so that half of a tool's name is its own.
+const MAX_LENGTH: usize = 32;
+
+/// A table `[mcp.servers.KEY]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct McpServerSettings {
+    /// Key of the table, which is the name of the server in the log.
+    #[serde(skip)]
+    pub(crate) key: String,
+    command: Option<String>,
+    url: Option<String>,
+    args: Vec<String>,
+    cwd: Option<PathBuf>,
+    env: Variables,
+    env_from: Vec<VariableName>,
+    prefix: Option<String>,
+    /// Text before each description.
+    describe: String,
+    /// Patterns of the server's names of tools that are offered.
+    tools: Vec<String>,
+    /// Patterns of the names that are not offered.
+    except: Vec<String>,
+    /// Patterns of the names that only read, in the operator's word.
+    read_only: Vec<String>,
+    /// Patterns of the names whose calls wait for the client's results.
+    deferred: Vec<String>,
+    trust_hints: bool,
+    pub(crate) required: bool,
+    #[serde(deserialize_with = "values::name")]
+    protocol: ProtocolName,
+    #[serde(deserialize_with = "values::name")]
+    policy: PolicyName,
+    #[serde(rename = "start_seconds", deserialize_with = "units::seconds")]
+    pub(crate) start_time: Duration,
+    #[serde(rename = "call_seconds", deserialize_with = "units::seconds")]
+    call_time: Duration,
+    #[serde(rename = "max_seconds", deserialize_with = "units::seconds")]
+    max_time: Duration,
+    #[serde(deserialize_with = "units::count")]
+    max_calls: usize,
+    #[serde(deserialize_with = "units::count")]
+    max_tools: usize,
+    #[serde(rename = "max_message_mb", deserialize_with = "units::mebibytes")]
+    max_message_bytes: usize,
+    #[serde(deserialize_with = "units::count")]
+    max_result_chars: usize,
+}
+
+/// Environment variables with their values, which are often secrets.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "BTreeMap<String, String>")]
+struct Variables(BTreeMap<String, String>);
+
+impl TryFrom<BTreeMap<String, String>> for Variables {
+    type Error = String;
+
+    fn try_from(variables: BTreeMap<String, String>) -> Result<Self, String> {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+        let is_name = |name: &str| !name.is_empty() && name.bytes().all(is_word);
+        // The parser's form of a date, which is no table, has an invalid name, too.
+        if variables.keys().all(|name| is_name(name)) {
+            return Ok(Self(variables));
+        }
+        Err("expected a table with names and values of environment variables".to_owned())
+    }
+}
+
+impl fmt::Debug for Variables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ProtocolName {
+    #[default]
+    Auto,
+    Modern,
+    Legacy,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum PolicyName {
+    #[default]
+    Lenient,
+    Lossless,
+    Strict,
+}
+
+impl Default for McpServerSettings {
+    fn default() -> Self {
+        Self {
+            key: String::new(),
+            command: None,
+            url: None,
+            args: Vec::new(),
+            cwd: None,
+            env: Variables::default(),
+            env_from: Vec::new(),
+            prefix: None,
+            describe: String::new(),
+            tools: vec!["*".to_owned()],
+            except: Vec::new(),
+            read_only: Vec::new(),
+            deferred: Vec::new(),
+            trust_hints: false,
+            required: false,
+            protocol: ProtocolName::Auto,
+            policy: PolicyName::Lenient,
+            start_time: Duration::from_secs(30),
+            call_time: Duration::from_secs(60),
+            max_time: Duration::from_secs(600),
+            max_calls: 8,
+            max_tools: 500,
+            max_message_bytes: 16 << 20,
+            max_result_chars: 400_000,
+        }
+    }
+}
+
+impl McpServerSettings {
+    /// Returns the prefix of the names of the server's tools, without the separator; empty if the tools keep their names.
+    pub(crate) fn prefix(&self) -> &str {
+        self.prefix.as_deref().unwrap_or(&self.key)
+    }
+
+    /// Returns whether a tool of this server may have this name.
+    pub(crate) fn owns(&self, name: &str) -> bool {
+        let prefix = self.prefix();
+        let rest = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix("__"));
+        !prefix.is_empty() && rest.is_some_and(|rest| !rest.is_empty())
+    }
+
+    /// Returns whether a pattern may match a tool of this server.
+    pub(super) fn may_match(&self, pattern: &str) -> bool {
+        // Any name is possible without a prefix.
+        if self.prefix().is_empty() {
+            return true;
+        }
+        let (literal, is_open) = pattern
+            .split_once('*')
+            .map_or((pattern, false), |(literal, _)| (literal, true));
+        [format!("{}__", self.prefix()), self.alias("")]
+            .iter()
+            .any(|start| {
+                let is_longer = literal.len() > start.len() && literal.starts_with(start);
+                is_longer || is_open && start.starts_with(literal)
+            })
+    }
+
+    /// Returns the name of a tool in the form of Claude Code's permission rules.
+    pub(crate) fn alias(&self, own_name: &str) -> String {
+        format!("mcp__{}__{own_name}", self.key)
+    }
+
+    /// Returns whether a tool with this name of the server is offered.
+    pub(crate) fn offers(&self, own_name: &str) -> bool {
+        is_in(&self.tools, own_name) && !is_in(&self.except, own_name)
+    }
+
+    /// Returns whether a tool only reads, in the operator's word.
+    pub(crate) fn is_read_only(&self, own_name: &str) -> bool {
+        is_in(&self.read_only, own_name)
+    }
+
+    /// Returns whether the calls of a tool wait for the client's results.
+    pub(crate) fn is_deferred(&self, own_name: &str) -> bool {
+        is_in(&self.deferred, own_name)
+    }
+
+    /// Returns the description of a tool for the model.
+    pub(crate) fn description(&self, description: &str) -> String {
+        let texts = [self.describe.as_str(), description];
+        let texts: Vec<_> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+        texts.join(" ")
+    }
+
+    pub(crate) fn policy(&self) -> Policy {
+        match self.policy {
+            PolicyName::Lenient => Policy::Lenient,
+            PolicyName::Lossless => Policy::Lossless,
+            PolicyName::Strict => Policy::Strict,
+        }
+    }
+
+    /// Returns the command that starts the server, if it has one.
+    pub(crate) fn command(&self) -> Option<McpCommand> {
+        let mut command = McpClient::command(self.command.as_ref()?)
+            .name(&self.key)
+            .args(&self.args)
+            .trust_hints(self.trust_hints)
+            .protocol(match self.protocol {
+                ProtocolName::Auto => Protocol::Auto,
+                ProtocolName::Modern => Protocol::Modern,
+                ProtocolName::Legacy => Protocol::Legacy,
+            })
+            .start_timeout(self.start_time)
+            .call_timeout(self.call_time)
+            .max_call_duration(self.max_time)
+            .max_calls(self.max_calls)
+            .max_tools(self.max_tools)
+            .max_message_bytes(self.max_message_bytes)
+            .max_result_chars(self.max_result_chars);
+        if let Some(directory) = &self.cwd {
+            command = command.current_dir(directory);
+        }
+        for (name, value) in &self.env.0 {
+            command = command.env(name, value);
+        }
+        for name in &self.env_from {
+            command = command.env_from(name.to_string());
+        }
+        Some(command)
+    }
+
+    /// Checks the settings, without a start of the server.
+    pub(super) fn check(&self, mistakes: &mut Mistakes) {
+        let table = ["mcp", "servers", &self.key];
+        let [section, servers, key] = table;
+        let at = |name| [section, servers, key, name];
+        if !is_name(&self.key, "-") || self.key.is_empty() {
+            mistakes.add(
+                &table,
+                format_args!(
+                    "invalid name; expected 1 to {MAX_LENGTH} of the characters a-z, A-Z, 0-9 and -; `prefix` may have other characters"
+                ),
+            );
+        }
+        match (&self.command, &self.url) {
+            // A misspelt key is already recorded.
+            (None, None) if mistakes.is_correct_in(&table) => {
+                mistakes.add(&table, "missing key `command`");
+            }
+            (Some(_), Some(_)) => {
+                mistakes.add(&at("url"), "`command` is set, too; leave one of the two out");
+            }
+            (None, Some(_)) => {
+                mistakes.add(
+                    &at("url"),
+                    "servers over HTTP are not supported yet; set `command`",
+                );
+            }
+            (_, None) => {}
+        }
+        if let Some(prefix) = &self.prefix
+            && !is_name(prefix, "_-")
+        {
+            mistakes.add(
+                &at("prefix"),
+                format_args!(
+                    "invalid prefix {prefix:?}; expected at most {MAX_LENGTH} of the characters a-z, A-Z, 0-9, _ and -"
+                ),
+            );
+        }
+        for name in &self.env_from {
+            if env::var_os(name.to_string()).is_none() {
+                mistakes.add(
+                    &at("env_from"),
+                    format_args!("the variable {name} is not set; set it in the gateway's environment"),
+                );
+            }
+        }
+        if let Some(directory) = self.cwd.as_ref().filter(|directory| !directory.is_dir()) {
+            mistakes.add(
+                &at("cwd"),
+                format_args!("missing directory {}", directory.display()),
+            );
+        }
+    }
+}
+
+fn is_in(patterns: &[String], name: &str) -> bool {
+    patterns.iter().any(|pattern| matches(pattern, name))
+}
+
+/// Returns whether a text has at most [`MAX_LENGTH`] letters, digits and characters of `others`.
+fn is_name(text: &str, others: &str) -> bool {
+    text.len() <= MAX_LENGTH
+        && text
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric() || others.contains(character))
+}

@@ -1,0 +1,218 @@
+//! [`McpSettings`]: all MCP servers, in the order of the file.
+
+use std::fmt;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+
+use super::server::McpServerSettings;
+use crate::settings::mistakes::Mistakes;
+use crate::settings::values::Table;
+
+/// The section `mcp`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct McpSettings {
+    #[serde(deserialize_with = "in_order")]
+    pub(crate) servers: Vec<McpServerSettings>,
+}
+
+impl McpSettings {
+    /// Checks the settings of all servers.
+    pub(crate) fn check(&self, mistakes: &mut Mistakes) {
+        for (index, server) in self.servers.iter().enumerate() {
+            server.check(mistakes);
+            let prefix = server.prefix();
+            let mut earlier = self.servers.iter().take(index);
+            let other = earlier.find(|other| !prefix.is_empty() && other.prefix() == prefix);
+            if let Some(other) = other {
+                mistakes.add(
+                    &["mcp", "servers", &server.key, "prefix"],
+                    format_args!(
+                        "the server `{}` has the prefix `{prefix}`, too; set `prefix` of one of the two",
+                        other.key
+                    ),
+                );
+            }
+        }
+    }
+
+    /// Returns whether a tool of a server may have this name: a name under a prefix is never the client's, unless the client declares it
+    /// with another schema.
+    pub(crate) fn owns(&self, name: &str) -> bool {
+        self.servers.iter().any(|server| server.owns(name))
+    }
+
+    /// Returns the starts of the names of the servers' tools.
+    pub(crate) fn name_starts(&self) -> Vec<String> {
+        let prefixes = self.servers.iter().map(McpServerSettings::prefix);
+        prefixes
+            .filter(|prefix| !prefix.is_empty())
+            .map(|prefix| format!("{prefix}__"))
+            .collect()
+    }
+
+    /// Returns whether a pattern may match a name of a server's tool: the offered name, or `mcp__KEY__` and the server's name.
+    pub(crate) fn may_match(&self, pattern: &str) -> bool {
+        self.servers.iter().any(|server| server.may_match(pattern))
+    }
+}
+
+/// Reads the table of servers in the order of the file.
+fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<McpServerSettings>, D::Error> {
+    struct ServersVisitor;
+
+    impl<'de> Visitor<'de> for ServersVisitor {
+        type Value = Vec<McpServerSettings>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a table")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut servers = Vec::new();
+            while let Some((key, Table(mut server))) = map.next_entry::<String, Table<McpServerSettings>>()? {
+                server.key = key;
+                servers.push(server);
+            }
+            Ok(servers)
+        }
+    }
+
+    deserializer.deserialize_map(ServersVisitor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+    use crate::settings::file::{self, ReadFile};
+
+    fn mistakes(text: &str) -> Vec<String> {
+        let ReadFile {
+            settings,
+            lines,
+            mistakes,
+        } = file::read::<Settings>(text);
+        let mut mistakes = Mistakes::in_file("gateway.toml".to_owned(), lines, mistakes);
+        settings.mcp.check(&mut mistakes);
+        let text = mistakes.into_result().err().map(|error| error.to_string());
+        text.unwrap_or_default()
+            .lines()
+            .filter(|line| !line.ends_with("mistakes in the configuration"))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn servers_are_read_in_the_order_of_the_file() {
+        let text = "[mcp.servers.zoo]\ncommand = \"zoo\"\n[mcp.servers.ant]\ncommand = \"ant\"\n[mcp.servers.b-2]\ncommand = \"b\"\n";
+        let settings = file::read::<Settings>(text).settings;
+        let keys: Vec<_> = settings
+            .mcp
+            .servers
+            .iter()
+            .map(|server| server.key.as_str())
+            .collect();
+        assert_eq!(keys, ["zoo", "ant", "b-2"]);
+        assert_eq!(mistakes(text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn mistakes_name_line_key_and_expectation() {
+        for (text, wanted) in [
+            (
+                "[mcp.servers.git]\ncomand = \"git-mcp\"\n",
+                &["gateway.toml:2: mcp.servers.git.comand: unknown key; expected one of"][..],
+            ),
+            (
+                "[mcp.servers.git]\nprefix = \"g\"\n",
+                &["gateway.toml:1: mcp.servers.git: missing key `command`"],
+            ),
+            (
+                "[mcp.servers.git_hub]\ncommand = \"git-mcp\"\n",
+                &[
+                    "gateway.toml:1: mcp.servers.git_hub: invalid name; expected 1 to 32 of the characters a-z, A-Z, 0-9 and -; \
+                   `prefix` may have other characters",
+                ],
+            ),
+            (
+                "[mcp.servers.git]\ncommand = \"git-mcp\"\nprefix = \"a.b\"\n",
+                &[
+                    "gateway.toml:3: mcp.servers.git.prefix: invalid prefix \"a.b\"; expected at most 32 of the characters a-z, A-Z, 0-9, _ and -",
+                ],
+            ),
+            (
+                "[mcp.servers.git]\ncommand = \"git-mcp\"\n[mcp.servers.hub]\ncommand = \"hub\"\nprefix = \"git\"\n",
+                &[
+                    "gateway.toml:5: mcp.servers.hub.prefix: the server `git` has the prefix `git`, too; set `prefix` of one of the two",
+                ],
+            ),
+            // Without a prefix, names decide.
+            (
+                "[mcp.servers.a]\ncommand = \"a\"\nprefix = \"\"\n[mcp.servers.b]\ncommand = \"b\"\nprefix = \"\"\n",
+                &[],
+            ),
+            (
+                "[mcp.servers.git]\ncommand = \"git-mcp\"\nenv_from = [\"TOOL_GATEWAY_NO_SUCH_VARIABLE\"]\n",
+                &[
+                    "gateway.toml:3: mcp.servers.git.env_from: the variable TOOL_GATEWAY_NO_SUCH_VARIABLE is not set; set it in the gateway's environment",
+                ],
+            ),
+            (
+                "[mcp.servers.git]\ncommand = \"git-mcp\"\ncwd = \"/no/such/directory\"\n",
+                &["gateway.toml:3: mcp.servers.git.cwd: missing directory /no/such/directory"],
+            ),
+            (
+                "[mcp.servers.web]\nurl = \"https://example.com/mcp\"\n",
+                &[
+                    "gateway.toml:2: mcp.servers.web.url: servers over HTTP are not supported yet; set `command`",
+                ],
+            ),
+            (
+                "[mcp.servers.git]\ncommand = \"git-mcp\"\ncall_seconds = 0\npolicy = \"none\"\n",
+                &[
+                    "gateway.toml:3: mcp.servers.git.call_seconds: invalid value 0; expected an integer of at least 1",
+                    "gateway.toml:4: mcp.servers.git.policy: invalid value \"none\"; expected one of `lenient`, `lossless`, `strict`",
+                ],
+            ),
+            (
+                "mcp.servers = 5\n",
+                &["gateway.toml:1: mcp.servers: invalid value 5; expected a table"],
+            ),
+            (
+                "mcp.servers.git = \"git-mcp\"\n",
+                &["gateway.toml:1: mcp.servers.git: invalid value \"git-mcp\"; expected a table"],
+            ),
+        ] {
+            let found = mistakes(text);
+            assert_eq!(found.len(), wanted.len(), "{text}: {found:#?}");
+            for (found, wanted) in found.iter().zip(wanted) {
+                assert!(found.starts_with(wanted), "{text}: {found}\n{wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_values_of_variables_are_not_printed() {
+        let text = "[mcp.servers.git]\ncommand = \"git-mcp\"\nenv = { TOKEN = \"secret\" }\n";
+        let settings = file::read::<Settings>(text).settings;
+        let shown = format!("{settings:?}");
+        assert!(shown.contains("TOKEN") && !shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    fn names_under_a_prefix_belong_to_a_server() {
+        let text = "[mcp.servers.git]\ncommand = \"g\"\n[mcp.servers.any]\ncommand = \"a\"\nprefix = \"\"\n";
+        let settings = file::read::<Settings>(text).settings;
+        for (name, is_owned) in [
+            ("git__log", true),
+            ("git__", false),
+            ("git_log", false),
+            ("github__log", false),
+            ("any__log", false),
+            ("__log", false),
+        ] {
+            assert_eq!(settings.mcp.owns(name), is_owned, "{name}");
+        }
+    }
+}

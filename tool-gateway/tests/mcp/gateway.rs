@@ -1,0 +1,187 @@
+//! A running program with a configuration of MCP servers, and its client.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::peer::SCRIPT;
+use crate::program::{Directory, command};
+use crate::upstream::Upstream;
+
+/// Configuration of a server that follows a script, with further lines of its table.
+pub(crate) fn server(key: &str, script: &Value, lines: &str) -> String {
+    let program = std::env::current_exe().unwrap();
+    format!(
+        "[mcp.servers.{key}]\n{lines}\ncommand = {}\nargs = [\"peer::serve\", \"--exact\", \"--nocapture\", \"--quiet\"]\nenv = {{ {SCRIPT} = {} }}\n",
+        json!(program),
+        json!(script.to_string()),
+    )
+}
+
+/// Lines of the program's log, which a thread reads.
+#[derive(Clone, Default)]
+struct Log(Arc<(Mutex<LogLines>, Condvar)>);
+
+#[derive(Default)]
+struct LogLines {
+    lines: Vec<String>,
+    is_complete: bool,
+}
+
+impl Log {
+    /// Waits for a line, and returns it. The test runner's limit ends a test that waits forever.
+    fn wait_for(&self, part: &str) -> String {
+        let (lines, added) = &*self.0;
+        let mut log = lines.lock().unwrap();
+        loop {
+            if let Some(line) = log.lines.iter().find(|line| line.contains(part)) {
+                return line.clone();
+            }
+            assert!(!log.is_complete, "no line with {part}: {:#?}", log.lines);
+            log = added.wait(log).unwrap();
+        }
+    }
+}
+
+/// The program, which is killed on drop.
+pub(crate) struct Gateway {
+    child: Child,
+    address: String,
+    log: Log,
+    directory: Option<Directory>,
+}
+
+impl Gateway {
+    /// Starts the program in front of an upstream.
+    pub(crate) fn start(upstream: &Upstream, configuration: &str) -> Self {
+        Self::start_in(Directory::new(), upstream, configuration)
+    }
+
+    pub(crate) fn start_in(directory: Directory, upstream: &Upstream, configuration: &str) -> Self {
+        let text = format!(
+            "{configuration}\n[upstream]\nkind = \"anthropic\"\nurl = \"{}\"\n",
+            upstream.url
+        );
+        let file = directory.file("gateway.toml", text);
+        let mut child = command(&["serve", "--config", &file, "--listen", "127.0.0.1:0"])
+            .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
+            .env_remove("RUST_LOG")
+            .env("ANTHROPIC_API_KEY", "key")
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let log = Log::default();
+        let shared = log.clone();
+        std::thread::spawn(move || {
+            let (lines, added) = &*shared.0;
+            for line in stderr.lines().map_while(Result::ok) {
+                lines.lock().unwrap().lines.push(line);
+                added.notify_all();
+            }
+            lines.lock().unwrap().is_complete = true;
+            added.notify_all();
+        });
+        let line = log.wait_for("listening on http://");
+        Self {
+            address: line.trim_start_matches("listening on http://").to_owned(),
+            child,
+            log,
+            directory: Some(directory),
+        }
+    }
+
+    /// Waits for a line of the log, and returns it.
+    pub(crate) fn log_line(&self, part: &str) -> String {
+        self.log.wait_for(part)
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a request, and returns the status and the body.
+    pub(crate) fn send(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let mut connection = TcpStream::connect(&self.address).unwrap();
+        write!(
+            connection,
+            "{method} {path} HTTP/1.0\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, body.to_owned())
+    }
+
+    /// Waits until `GET /v1/tools` has a tool.
+    pub(crate) fn wait_for_tool(&self, name: &str) {
+        while !self.tools().iter().any(|tool| tool == name) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+
+    /// Sends messages, and returns the client's message.
+    pub(crate) fn ask(&self, body: &Value) -> Value {
+        let (status, text) = self.send("POST", "/v1/messages", &body.to_string());
+        assert_eq!(status, 200, "{text}");
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Returns the names of `GET /v1/tools`.
+    pub(crate) fn tools(&self) -> Vec<String> {
+        let (_, text) = self.send("GET", "/v1/tools", "");
+        let list: Value = serde_json::from_str(&text).unwrap();
+        let tools = list["data"].as_array().unwrap().iter();
+        tools
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// Sends a signal to the program.
+    pub(crate) fn signal(&self, signal: &str) {
+        let status = Command::new("kill")
+            .args([signal, &self.child.id().to_string()])
+            .status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Stops the program, and returns its directory for the next one.
+    pub(crate) fn into_directory(mut self) -> Directory {
+        assert!(self.stop());
+        self.directory.take().unwrap()
+    }
+
+    /// Stops the program, and returns whether it ended in order.
+    pub(crate) fn stop(&mut self) -> bool {
+        self.signal("-TERM");
+        self.child.wait().unwrap().success()
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns whether a process exists and is no zombie.
+pub(crate) fn is_running(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| state != 'Z')
+}
+
+/// Waits until a process has ended. The test runner's limit ends a test that waits forever.
+pub(crate) fn wait_for_end(pid: u32) {
+    while is_running(pid) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}

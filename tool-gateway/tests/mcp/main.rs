@@ -1,0 +1,25 @@
+//! The program with MCP servers, which are scripted: `peer.rs` of the tests of `tool-mcp`.
+
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::format_collect,
+    clippy::needless_pass_by_value,
+    reason = "a test, in all of its functions"
+)]
+
+#[path = "../../../tool-cli/tests/command/program.rs"]
+#[allow(dead_code, reason = "the other suites use all of it")]
+mod program;
+#[path = "../../../tool-mcp/tests/client/peer.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the other suite uses all of it")]
+mod peer;
+mod upstream;
+mod gateway;
+mod turns;
+mod generations;
+mod settings;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_tool-gateway");
