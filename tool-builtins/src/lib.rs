@@ -5,7 +5,7 @@
 //!   `ReadOffloaded` reads the files.
 //! - `workspace` (feature `workspace`): the folder of the tools that touch the machine.
 //! - `shell`, with the feature `shell` on Linux: `Bash`, `BashOutput` and `KillShell`, which run commands.
-//! - `files` (feature `files`): `Read` and `Edit`.
+//! - `files` (feature `files`): `Read`, `LS`, `Write`, `Edit` and `MultiEdit`.
 //! - [`AttemptLimit`], a layer that asks the model to stop after repeated failures of a tool.
 //!
 //! ```

@@ -91,3 +91,120 @@ pub(super) fn binary(shown: &str) -> ToolError {
         "`{shown}` is a binary file; expected text, or for Read an image (PNG, JPEG, GIF, WebP)"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::Arc;
+    use std::{fs, process};
+
+    use tool_runtime::{SessionState, State};
+
+    use super::*;
+    use crate::files::edit::edit;
+    use crate::files::write::write;
+    use crate::workspace::state::Hook;
+
+    /// Edits a file while another process does something between the read and the rename.
+    fn edited(
+        name: &str,
+        between: impl Fn(PathBuf) + Send + Sync + 'static,
+    ) -> (Result<String, ToolError>, PathBuf) {
+        let folder = std::env::temp_dir().join(format!("tool-builtins-{name}-{}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("a");
+        fs::write(&file, "one\n").unwrap();
+        let mut workspace = Workspace::open(&folder).unwrap();
+        let path = file.clone();
+        workspace.set_hook(Hook(Arc::new(move || between(path.clone()))));
+        let result = edit(
+            "a".to_owned(),
+            "one".to_owned(),
+            "two".to_owned(),
+            false,
+            State::new(workspace),
+            SessionState::default(),
+            CancellationToken::new(),
+        );
+        (result, folder)
+    }
+
+    fn names(folder: &PathBuf) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn change_between_the_read_and_the_rename_is_not_lost() {
+        let (result, folder) = edited("changed", |file| fs::write(file, "one and more\n").unwrap());
+        assert_eq!(result.unwrap_err().code(), "changed");
+        assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "one and more\n");
+        assert_eq!(names(&folder), ["a"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn file_that_was_only_touched_is_replaced() {
+        let (result, folder) = edited("touched", |file| {
+            fs::remove_file(&file).unwrap();
+            fs::write(file, "one\n").unwrap();
+        });
+        assert!(result.is_ok(), "{result:?}");
+        assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "two\n");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn file_that_was_removed_is_not_created_again() {
+        let (result, folder) = edited("removed", |file| fs::remove_file(file).unwrap());
+        assert_eq!(result.unwrap_err().code(), "changed");
+        assert!(names(&folder).is_empty());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn file_that_was_created_meanwhile_is_not_replaced() {
+        let folder = std::env::temp_dir().join(format!("tool-builtins-created-{}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let mut workspace = Workspace::open(&folder).unwrap();
+        let path = folder.join("a");
+        workspace.set_hook(Hook(Arc::new(move || fs::write(&path, "other\n").unwrap())));
+        let result = write(
+            "a".to_owned(),
+            "own\n".to_owned(),
+            State::new(workspace),
+            SessionState::default(),
+            CancellationToken::new(),
+        );
+        assert_eq!(result.unwrap_err().code(), "changed");
+        assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "other\n");
+        assert_eq!(names(&folder), ["a"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn cancelled_call_does_not_write() {
+        let token = CancellationToken::new();
+        let folder = std::env::temp_dir().join(format!("tool-builtins-cancelled-{}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("a"), "one\n").unwrap();
+        let mut workspace = Workspace::open(&folder).unwrap();
+        let cancelling = token.clone();
+        workspace.set_hook(Hook(Arc::new(move || cancelling.cancel())));
+        let result = edit(
+            "a".to_owned(),
+            "one".to_owned(),
+            "two".to_owned(),
+            false,
+            State::new(workspace),
+            SessionState::default(),
+            token,
+        );
+        assert_eq!(result.unwrap_err().code(), "timed_out");
+        assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "one\n");
+        assert_eq!(names(&folder), ["a"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,4 +1,4 @@
-//! `Read` and `Edit`: files of a [`Workspace`](crate::workspace::Workspace).
+//! `Read`, `LS`, `Write`, `Edit` and `MultiEdit`: files of a [`Workspace`](crate::workspace::Workspace).
 //!
 //! ```
 //! use tool_builtins::files;
@@ -18,16 +18,25 @@
 // A module uses only modules that are declared before it.
 mod document;
 pub mod read;
+pub mod list;
+pub mod write;
 pub mod edit;
+pub mod multi_edit;
 
 use tool_runtime::{IntoTools, tool_set};
 
 /// Returns all tools for files. Their state is a [`Workspace`](crate::workspace::Workspace).
 pub fn tools() -> impl IntoTools {
-    tool_set![read::read, edit::edit]
+    tool_set![
+        read::read,
+        list::list,
+        write::write,
+        edit::edit,
+        multi_edit::multi_edit
+    ]
 }
 
 /// Returns the tools that do not write.
 pub fn reading_tools() -> impl IntoTools {
-    tool_set![read::read]
+    tool_set![read::read, list::list]
 }

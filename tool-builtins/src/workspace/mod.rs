@@ -26,8 +26,12 @@ pub(crate) mod denied_paths;
 pub(crate) mod folder;
 pub(crate) mod place;
 pub(crate) mod load;
-mod state;
+pub(crate) mod state;
 pub(crate) mod save;
+#[cfg(feature = "files")]
+pub(crate) mod ignore_rules;
+#[cfg(feature = "files")]
+pub(crate) mod walk;
 mod options;
 
 pub use self::limits::WorkspaceLimits;

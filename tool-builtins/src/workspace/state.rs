@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use cap_std::fs::Dir;
 use encoding_rs::Encoding;
 use tool_runtime::ToolError;
 
@@ -39,6 +40,11 @@ impl Workspace {
     /// Returns the absolute paths of the further folders that tools may read.
     pub fn extras(&self) -> impl Iterator<Item = &Path> {
         self.extras.iter().map(Folder::path)
+    }
+
+    /// Returns the handle of the root folder.
+    pub(crate) fn root_dir(&self) -> &Dir {
+        self.root.dir()
     }
 
     /// Returns whether tools may write.
@@ -135,6 +141,12 @@ impl Workspace {
     /// Returns whether no tool may see a path below the root.
     pub(crate) fn is_denied(&self, path: &Path) -> bool {
         self.denied.is_denied(path)
+    }
+
+    /// Sets a function that runs between the read and the rename of a write.
+    #[cfg(test)]
+    pub(crate) fn set_hook(&mut self, hook: Hook) {
+        self.before_rename = Some(hook);
     }
 
     /// Waits until no other call writes the file.

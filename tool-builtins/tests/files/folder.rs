@@ -1,7 +1,7 @@
 //! [`TestFolder`]: a workspace in a temporary folder, with the session of a model.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
@@ -26,10 +26,22 @@ impl TestFolder {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("tool-builtins-{}-{count}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
-        let workspace = options(WorkspaceOptions::new(&path)).open().unwrap();
+        Self::open(&path, options)
+    }
+
+    /// Uses an existing folder.
+    pub(crate) fn at(path: &Path) -> Self {
+        Self::open(path, |options| options)
+    }
+
+    fn open(path: &Path, options: impl FnOnce(WorkspaceOptions) -> WorkspaceOptions) -> Self {
+        let workspace = options(WorkspaceOptions::new(path)).open().unwrap();
         let mut registry = ToolRegistry::new().with_state(workspace);
         registry.register_all(files::tools()).unwrap();
-        Self { path, registry }
+        Self {
+            path: path.to_owned(),
+            registry,
+        }
     }
 
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
@@ -44,6 +56,15 @@ impl TestFolder {
 
     pub(crate) fn text(&self, name: &str) -> String {
         String::from_utf8(self.bytes(name)).unwrap()
+    }
+
+    /// Returns the names of a folder, sorted.
+    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path.join(folder)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
     }
 
     /// Calls a tool in the session of the folder's model.

@@ -10,5 +10,9 @@
 
 mod folder;
 mod read;
+mod list;
+mod write;
+#[cfg(unix)]
+mod paths;
 mod edit_table;
 mod edit_property;

@@ -96,8 +96,11 @@ fn script_of_the_example_edits_a_file_in_a_streamed_turn() {
     assert!(!answer.contains("tool_use"), "the client sees no call: {answer}");
     let text = fs::read_to_string(directory.path().join("hello.txt")).unwrap();
     assert_eq!(text, "Hello,\nworld!\n");
-    // The conversation may be repeated.
+    // The script may run again: it reads the file before it replaces the file.
+    fs::write(directory.path().join("hello.txt"), "Something else\n").unwrap();
     server.ask();
+    let text = fs::read_to_string(directory.path().join("hello.txt")).unwrap();
+    assert_eq!(text, "Hello,\nworld!\n");
 }
 
 #[test]

@@ -211,6 +211,11 @@ impl Applied {
         }
     }
 
+    /// Returns the difference between the quote and the file; `None` for an exact quote.
+    pub(crate) fn difference(&self) -> Option<&'static str> {
+        (self.rule != Rule::Exact).then(|| self.rule.difference())
+    }
+
     /// Writes the file with the changes of all places, in their order.
     fn write(&mut self, splices: &[Splice<'_>]) {
         let mut written = 0;

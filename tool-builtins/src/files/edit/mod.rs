@@ -58,9 +58,7 @@ pub fn edit(
         replace_all,
     };
     let text = &document.text.text;
-    let applied = replacement
-        .apply(text, inexact)
-        .map_err(|rejection| rejection.into_error(&place.shown, text, &replacement, inexact))?;
+    let applied = replacement.apply_to(text, inexact, &place.shown)?;
     let saved = document.save(&workspace, &applied.text, &cancel)?;
     let answer = EditAnswer::new(&place.shown, &applied.text, &applied.changes);
     let text = answer.text(&applied, before) + saved.note();

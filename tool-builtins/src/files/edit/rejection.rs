@@ -2,7 +2,7 @@
 
 use tool_runtime::ToolError;
 
-use super::apply::{Inexact, Refused, Rejection};
+use super::apply::{Applied, Inexact, Refused, Rejection};
 use super::diagnosis::Diagnosis;
 use super::inexact::Rule;
 use super::replacement::Replacement;
@@ -12,9 +12,17 @@ use crate::workspace::lines::{Lines, View};
 /// Maximum number of lines that a message names.
 const NAMED_LINES: usize = 20;
 
+impl Replacement<'_> {
+    /// Applies the edit to the text of a file.
+    pub(crate) fn apply_to(&self, text: &str, inexact: Inexact, path: &str) -> Result<Applied, ToolError> {
+        self.apply(text, inexact)
+            .map_err(|rejection| rejection.into_error(path, text, self, inexact))
+    }
+}
+
 impl Rejection {
     /// Returns the error for the model.
-    pub(crate) fn into_error(
+    fn into_error(
         self,
         path: &str,
         text: &str,

@@ -1,0 +1,206 @@
+//! [`Walk`]: visits the files below a folder on handles, so that a folder that another process exchanges for a link leads nowhere.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Instant;
+
+use cap_fs_ext::DirExt as _;
+use cap_std::fs::{Dir, FileType};
+use tool_runtime::CancellationToken;
+
+use super::ignore_rules::{IgnoreRules, is_version_control};
+use super::state::Workspace;
+
+/// Maximum depth of folders: each open folder of a path has a file descriptor.
+const MAX_DEPTH: usize = 200;
+
+/// A name in a folder.
+#[derive(Debug)]
+pub(crate) struct WalkEntry<'w> {
+    pub(crate) parent: &'w Dir,
+    pub(crate) name: &'w OsStr,
+    /// Path below the root.
+    pub(crate) path: &'w Path,
+    pub(crate) kind: FileType,
+    /// Whether the rules exclude the entry. An excluded folder is not entered.
+    pub(crate) is_ignored: bool,
+}
+
+/// Numbers of names that were not visited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct WalkCounts {
+    /// Files that the rules exclude.
+    pub(crate) ignored_files: usize,
+    /// Folders that the rules exclude.
+    pub(crate) ignored_folders: usize,
+    /// Folders that could not be listed, or are too deep.
+    pub(crate) unreadable: usize,
+}
+
+/// Reason why a walk ended before all files were visited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WalkEnd {
+    Complete,
+    /// The visitor ended the walk.
+    Stopped,
+    Cancelled,
+    /// The time was up.
+    TimedOut,
+}
+
+/// A walk in the order of the bytes of the paths.
+#[derive(Debug)]
+pub(crate) struct Walk<'w> {
+    pub(crate) workspace: &'w Workspace,
+    pub(crate) cancel: &'w CancellationToken,
+    pub(crate) deadline: Instant,
+    pub(crate) counts: WalkCounts,
+}
+
+/// A name that was listed and not visited.
+struct Listed {
+    parent: Rc<Dir>,
+    name: OsString,
+    path: PathBuf,
+    kind: FileType,
+    rules: IgnoreRules,
+    depth: usize,
+}
+
+impl<'w> Walk<'w> {
+    pub(crate) fn new(workspace: &'w Workspace, cancel: &'w CancellationToken, deadline: Instant) -> Self {
+        Self {
+            workspace,
+            cancel,
+            deadline,
+            counts: WalkCounts::default(),
+        }
+    }
+
+    /// Visits everything below a folder with this path below the root, except for denied paths and folders of version control.
+    pub(crate) fn run(
+        &mut self,
+        dir: Dir,
+        path: &Path,
+        visit: &mut dyn FnMut(&WalkEntry<'_>) -> ControlFlow<()>,
+    ) -> WalkEnd {
+        let rules = self.rules_above(path);
+        let mut pending = Vec::new();
+        self.list(&Rc::new(dir), path, &rules, 0, &mut pending);
+        while let Some(listed) = pending.pop() {
+            if let Some(end) = self.end() {
+                return end;
+            }
+            let is_dir = listed.kind.is_dir();
+            if is_dir && is_version_control(&listed.name) {
+                continue;
+            }
+            let is_ignored = listed.rules.is_ignored(&listed.path, is_dir);
+            let entry = WalkEntry {
+                parent: &listed.parent,
+                name: &listed.name,
+                path: &listed.path,
+                kind: listed.kind,
+                is_ignored,
+            };
+            if visit(&entry).is_break() {
+                return WalkEnd::Stopped;
+            }
+            match (is_dir, is_ignored) {
+                (true, true) => self.counts.ignored_folders += 1,
+                (false, true) => self.counts.ignored_files += 1,
+                (false, false) => {}
+                (true, false) if listed.depth >= MAX_DEPTH => self.counts.unreadable += 1,
+                (true, false) => match listed.parent.open_dir_nofollow(&listed.name) {
+                    Ok(dir) => {
+                        let depth = listed.depth + 1;
+                        self.list(&Rc::new(dir), &listed.path, &listed.rules, depth, &mut pending);
+                    }
+                    Err(_) => self.counts.unreadable += 1,
+                },
+            }
+        }
+        WalkEnd::Complete
+    }
+
+    fn end(&self) -> Option<WalkEnd> {
+        if self.cancel.is_cancelled() {
+            return Some(WalkEnd::Cancelled);
+        }
+        (Instant::now() >= self.deadline).then_some(WalkEnd::TimedOut)
+    }
+
+    /// Returns the rules of the folders from the root to the folder above a path.
+    pub(crate) fn rules_above(&self, path: &Path) -> IgnoreRules {
+        let mut rules = IgnoreRules::default();
+        let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+        above.reverse();
+        for folder in above {
+            let name = if folder == Path::new("") {
+                Path::new(".")
+            } else {
+                folder
+            };
+            let Ok(dir) = self.workspace.root_dir().open_dir(name) else {
+                break;
+            };
+            let exists = |name: &&OsStr| dir.symlink_metadata(name).is_ok();
+            let names = [".ignore", ".gitignore", ".git"].map(OsStr::new);
+            rules = rules.enter(&dir, folder, names.into_iter().filter(exists).collect::<Vec<_>>());
+        }
+        rules
+    }
+
+    /// Adds the names of a folder, the last one first.
+    fn list(
+        &mut self,
+        dir: &Rc<Dir>,
+        path: &Path,
+        rules: &IgnoreRules,
+        depth: usize,
+        pending: &mut Vec<Listed>,
+    ) {
+        let Ok(names) = names(dir) else {
+            self.counts.unreadable += 1;
+            return;
+        };
+        let rules = rules.enter(dir, path, names.iter().map(|(name, _)| name.as_os_str()));
+        for (name, kind) in names.into_iter().rev() {
+            let path = path.join(&name);
+            if self.workspace.is_denied(&path) {
+                continue;
+            }
+            pending.push(Listed {
+                parent: Rc::clone(dir),
+                name,
+                path,
+                kind,
+                rules: rules.clone(),
+                depth,
+            });
+        }
+    }
+}
+
+/// Returns the names of a folder in the order of the paths below: a folder is compared with a `/` at its end.
+pub(crate) fn names(dir: &Dir) -> io::Result<Vec<(OsString, FileType)>> {
+    let mut names = Vec::new();
+    for entry in dir.entries()? {
+        // A name that is gone meanwhile, or cannot be read.
+        let Ok(entry) = entry else { continue };
+        if let Ok(kind) = entry.file_type() {
+            names.push((entry.file_name(), kind));
+        }
+    }
+    names.sort_by_cached_key(|(name, kind)| {
+        let mut key = name.as_encoded_bytes().to_vec();
+        if kind.is_dir() {
+            key.push(b'/');
+        }
+        key
+    });
+    Ok(names)
+}
