@@ -1,5 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+// The example of a store is also a module of tests.
+#[cfg(test)]
+extern crate self as tool_gateway;
+
 mod random;
 mod fold_map;
 mod name_pattern;

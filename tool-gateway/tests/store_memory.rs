@@ -14,8 +14,10 @@ use serde_json::{Value, json};
 use tool_builtins::todo::todo_write;
 use tool_gateway::session::Digest;
 use tool_gateway::session::memory::MemoryStore;
-use tool_gateway::session::record::{Session, SessionId, Turn};
-use tool_gateway::session::store::{SavedTurn, SessionStore, StoreFuture, StoreSize};
+use tool_gateway::session::record::{Session, SessionId};
+use tool_gateway::session::store::{
+    FoundEntries, Lookup, Reach, SaveOutcome, SavedTurn, SessionStore, StoreFuture, StoreSize, StoredTurn,
+};
 use tool_gateway::upstream::ScriptUpstream;
 use tool_gateway::{Gateway, Offer};
 use tool_runtime::{ToolRegistry, tool};
@@ -38,28 +40,24 @@ async fn letters(
 struct Kept(Arc<MemoryStore>);
 
 impl SessionStore for Kept {
-    fn turns<'a>(
-        &'a self,
-        points: &'a [Digest],
-        session: Option<&'a SessionId>,
-    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
-        self.0.turns(points, session)
+    fn find<'a>(&'a self, client: Digest, lookup: &'a Lookup<'a>) -> StoreFuture<'a, FoundEntries> {
+        self.0.find(client, lookup)
     }
 
-    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
-        self.0.turn_of_call(call)
+    fn load<'a>(&'a self, client: Digest, ids: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>> {
+        self.0.load(client, ids)
     }
 
-    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
-        self.0.session_of_key(key)
+    fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+        self.0.session(client, id)
     }
 
-    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        self.0.session(id)
+    fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
+        self.0.save(client, saved)
     }
 
-    fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
-        self.0.save(saved)
+    fn reach(&self) -> Reach {
+        self.0.reach()
     }
 
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {

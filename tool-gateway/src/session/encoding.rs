@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::store::StoreError;
+use super::store_error::StoreError;
 
 /// Version of the records, and of the tables of a file.
 pub(super) const VERSION: u32 = 6;

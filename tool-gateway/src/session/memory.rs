@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use serde_json::Map;
@@ -10,11 +10,13 @@ use tokio::time::Instant;
 
 use super::chain::Digest;
 use super::clock::Clock;
-use super::record::{Session, SessionId, Turn, state_size};
+use super::record::{Session, SessionId, state_size};
 use super::store::{
-    DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, MAX_TURNS_OF_POINT, SUSPENDED_FACTOR,
-    SavedTurn, SessionStore, StoreFuture, StoreSize, push_key,
+    DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, FoundCall, FoundEntries, FoundTurn,
+    Lookup, MAX_TURNS_OF_POINT, Reach, SUSPENDED_FACTOR, SaveOutcome, SavedTurn, SessionStore, StoreFuture,
+    StoreSize, StoredTurn, push_key,
 };
+use super::turn_record::TurnRecord;
 use crate::fold_map::FoldMap;
 
 /// Keeps sessions in memory, up to a maximum number of turns and a maximum size, for each client and for all clients. The entries of a
@@ -79,9 +81,9 @@ struct Tables {
 
 #[derive(Debug)]
 struct Entry {
-    turn: Arc<Turn>,
+    record: TurnRecord,
     calls: Vec<Digest>,
-    /// Sequence number of the turn among all turns.
+    /// Sequence number of the turn among all turns, which is also its revision.
     number: u64,
     /// Estimated size in bytes, with the entries of all tables.
     bytes: usize,
@@ -244,22 +246,40 @@ impl Default for MemoryStore {
 }
 
 impl Tables {
-    /// Returns a session, unless it has expired.
-    fn session(&self, id: &SessionId) -> Option<&SessionEntry> {
+    /// Returns a session of a client, unless it has expired.
+    fn session(&self, client: Digest, id: &SessionId) -> Option<&SessionEntry> {
         self.sessions
             .get(id)
-            .filter(|entry| !entry.place.expiry.is_over())
+            .filter(|entry| entry.client == client && !entry.place.expiry.is_over())
     }
 
-    /// Returns a turn, unless its session has expired.
-    fn turn(&self, id: &str) -> Option<Arc<Turn>> {
-        let turn = &self.turns.get(id)?.turn;
-        self.session(&turn.session)?;
-        Some(Arc::clone(turn))
+    /// Returns a turn of a client, unless its session has expired.
+    fn turn(&self, client: Digest, id: &str) -> Option<StoredTurn> {
+        let entry = self.turns.get(id)?;
+        self.session(client, entry.record.session())?;
+        Some(StoredTurn {
+            revision: entry.number,
+            record: entry.record.clone(),
+        })
+    }
+
+    /// Returns the session of the first known key.
+    fn session_of_keys(&self, client: Digest, keys: &[Digest]) -> Option<SessionId> {
+        let session = |key| Some(self.session(client, self.keys.get(key)?)?.session.id.clone());
+        keys.iter().find_map(session)
+    }
+
+    /// Returns the turn of the first known call, with the index of the call.
+    fn turn_of_calls(&self, client: Digest, calls: &[Digest]) -> Option<FoundCall> {
+        let turn = |(at, call)| {
+            let turn = FoundTurn::Turn(self.turn(client, self.calls.get(call)?)?);
+            Some(FoundCall { at, turn })
+        };
+        calls.iter().enumerate().find_map(turn)
     }
 
     /// Returns the latest turns after a point, and all turns of `session` after it, oldest first.
-    fn turns_of_point(&self, point: Digest, session: Option<&SessionId>) -> Vec<Arc<Turn>> {
+    fn turns_of_point(&self, client: Digest, point: Digest, session: Option<&SessionId>) -> Vec<FoundTurn> {
         let all = self.points.range((point, 0)..=(point, u64::MAX)).rev();
         let mut found: Vec<_> = all.take(MAX_TURNS_OF_POINT).collect();
         if found.len() == MAX_TURNS_OF_POINT
@@ -274,88 +294,86 @@ impl Tables {
             found.extend(older.filter_map(|(_, point, turn)| self.points.get_key_value(&(*point, *turn))));
         }
         let ids = found.iter().rev();
-        ids.filter_map(|(_, id)| self.turn(id)).collect()
+        ids.filter_map(|(_, id)| self.turn(client, id).map(FoundTurn::Turn))
+            .collect()
     }
 
-    /// Stores a turn, in place of an earlier version with its id, and renews the turn's session. Returns the client.
-    fn insert(&mut self, saved: SavedTurn, expiry: Expiry) -> Digest {
+    /// Stores a turn, in place of an earlier version with its id, and renews the turn's session. Returns the client of the session.
+    fn insert(&mut self, client: Digest, saved: SavedTurn, expiry: Expiry) -> Digest {
         let SavedTurn {
-            mut turn,
-            client,
+            record,
+            revision: _,
             calls,
             keys,
             progress: _,
         } = saved;
-        turn.shrink();
-        self.remove_turn(&turn.id);
+        let id = record.id().to_owned();
+        self.remove_turn(&id);
         self.saved += 1;
         let number = self.saved;
-        let bytes = turn.size() + ENTRY_BYTES + calls.len() * CALL_BYTES;
-        let client = self.renew(&turn, client, Place { expiry, number }, keys);
-        if let Some(session) = self.sessions.get_mut(&turn.session) {
+        let bytes = record.size() + ENTRY_BYTES + calls.len() * CALL_BYTES;
+        let client = self.renew(&record, client, Place { expiry, number }, keys);
+        if let Some(session) = self.sessions.get_mut(record.session()) {
             session.turns += 1;
-            self.of_sessions.insert((session.number, number), turn.id.clone());
+            self.of_sessions.insert((session.number, number), id.clone());
             self.points_of_sessions
-                .insert((session.number, turn.point, number));
+                .insert((session.number, record.point(), number));
         }
         self.change_client(client, |of_client| {
             of_client.turns += 1;
             of_client.bytes += bytes;
         });
         for call in &calls {
-            self.calls.insert(*call, turn.id.clone());
+            self.calls.insert(*call, id.clone());
         }
-        self.points.insert((turn.point, number), turn.id.clone());
+        self.points.insert((record.point(), number), id.clone());
         self.bytes += bytes;
         let entry = Entry {
-            turn: Arc::new(turn),
+            record,
             calls,
             number,
             bytes,
         };
-        self.turns.insert(entry.turn.id.clone(), entry);
+        self.turns.insert(id, entry);
         client
     }
 
     /// Creates or updates the session of a turn, and moves the session to this position. Returns the client.
-    fn renew(&mut self, turn: &Turn, client: Digest, place: Place, keys: Vec<Digest>) -> Digest {
-        let now = SystemTime::now();
-        let entry = self
-            .sessions
-            .entry(turn.session.clone())
-            .or_insert_with(|| SessionEntry {
-                session: Session {
-                    id: turn.session.clone(),
-                    created_at: now,
-                    last_active: now,
-                    state: Map::new(),
-                },
-                number: place.number,
-                client,
-                keys: Vec::new(),
-                turns: 0,
-                bytes: 0,
-                place,
-            });
+    fn renew(&mut self, record: &TurnRecord, client: Digest, place: Place, keys: Vec<Digest>) -> Digest {
+        let (now, id) = (SystemTime::now(), record.session());
+        let entry = self.sessions.entry(id.clone()).or_insert_with(|| SessionEntry {
+            session: Session {
+                id: id.clone(),
+                created_at: now,
+                last_active: now,
+                state: Map::new(),
+            },
+            number: place.number,
+            client,
+            keys: Vec::new(),
+            turns: 0,
+            bytes: 0,
+            place,
+        });
         entry.session.last_active = now;
-        entry.session.state.clone_from(&turn.state);
+        entry.session.state.clone_from(record.state());
         for key in keys {
-            self.keys.insert(key, turn.session.clone());
+            self.keys.insert(key, id.clone());
             if let Some(oldest) = push_key(&mut entry.keys, key) {
-                remove_key(&mut self.keys, oldest, &turn.session);
+                remove_key(&mut self.keys, oldest, id);
             }
         }
-        let bytes = SESSION_BYTES + state_size(&turn.state) + entry.keys.len() * KEY_BYTES;
+        let bytes = SESSION_BYTES + state_size(record.state()) + entry.keys.len() * KEY_BYTES;
         let bytes_before = std::mem::replace(&mut entry.bytes, bytes);
         let before = std::mem::replace(&mut entry.place, place);
         let client = entry.client;
         self.order.remove(&before);
-        self.order.insert(place, turn.session.clone());
+        self.order.insert(place, id.clone());
         self.bytes = (self.bytes + bytes).saturating_sub(bytes_before);
         self.change_client(client, |of_client| {
             of_client.bytes = (of_client.bytes + bytes).saturating_sub(bytes_before);
             of_client.order.remove(&before);
-            of_client.order.insert(place, turn.session.clone());
+            of_client.order.insert(place, id.clone());
         });
         client
     }
@@ -383,14 +401,14 @@ impl Tables {
         for call in entry.calls {
             self.calls.remove(&call);
         }
-        self.points.remove(&(entry.turn.point, entry.number));
-        let Some(session) = self.sessions.get_mut(&entry.turn.session) else {
+        self.points.remove(&(entry.record.point(), entry.number));
+        let Some(session) = self.sessions.get_mut(entry.record.session()) else {
             return;
         };
         session.turns = session.turns.saturating_sub(1);
         self.of_sessions.remove(&(session.number, entry.number));
         self.points_of_sessions
-            .remove(&(session.number, entry.turn.point, entry.number));
+            .remove(&(session.number, entry.record.point(), entry.number));
         let client = session.client;
         self.change_client(client, |of_client| {
             of_client.turns = of_client.turns.saturating_sub(1);
@@ -490,46 +508,71 @@ fn remove_key(keys: &mut FoldMap<Digest, SessionId>, key: Digest, session: &Sess
 }
 
 impl SessionStore for MemoryStore {
-    fn turns<'a>(
-        &'a self,
-        points: &'a [Digest],
-        session: Option<&'a SessionId>,
-    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+    fn find<'a>(&'a self, client: Digest, lookup: &'a Lookup<'a>) -> StoreFuture<'a, FoundEntries> {
         Box::pin(async move {
-            let mut turns = Vec::with_capacity(points.len());
-            // Other requests have the lock between the slices.
-            for points in points.chunks(POINTS_AT_ONCE) {
+            let (mut found, own) = {
                 let tables = self.lock();
-                turns.extend(points.iter().map(|point| tables.turns_of_point(*point, session)));
+                let session = tables.session_of_keys(client, lookup.keys);
+                let call = tables.turn_of_calls(client, lookup.calls);
+                let own = match &call {
+                    _ if lookup.session.is_some() => lookup.session.cloned(),
+                    Some(FoundCall {
+                        turn: FoundTurn::Turn(turn),
+                        ..
+                    }) => Some(turn.record.session().clone()),
+                    _ => session.clone(),
+                };
+                let points = Vec::with_capacity(lookup.points.len());
+                let found = FoundEntries {
+                    session,
+                    call,
+                    points,
+                };
+                (found, own)
+            };
+            // Other requests have the lock between the slices.
+            for points in lookup.points.chunks(POINTS_AT_ONCE) {
+                let tables = self.lock();
+                let turns = points
+                    .iter()
+                    .map(|point| tables.turns_of_point(client, *point, own.as_ref()));
+                found.points.extend(turns);
             }
-            Ok(turns)
+            Ok(found)
         })
     }
 
-    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
+    fn load<'a>(&'a self, client: Digest, ids: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>> {
         let tables = self.lock();
-        let turn = tables.calls.get(&call).and_then(|id| tables.turn(id));
-        Box::pin(async move { Ok(turn) })
+        let turns = ids.iter().map(|id| tables.turn(client, id)).collect();
+        Box::pin(async move { Ok(turns) })
     }
 
-    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
+    fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
         let tables = self.lock();
-        let session = tables.keys.get(&key).and_then(|id| tables.session(id));
-        let session = session.map(|entry| entry.session.id.clone());
+        let session = tables.session(client, id).map(|entry| entry.session.clone());
         Box::pin(async move { Ok(session) })
     }
 
-    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        let session = self.lock().session(id).map(|entry| entry.session.clone());
-        Box::pin(async move { Ok(session) })
+    fn has_session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, bool> {
+        let tables = self.lock();
+        let entry = tables.sessions.get(id);
+        let is_known = entry.is_some_and(|entry| !entry.place.expiry.is_over());
+        Box::pin(async move { Ok(is_known) })
     }
 
-    fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
+    fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
         let mut tables = self.lock();
-        let session = saved.turn.session.clone();
-        let id = saved.turn.id.clone();
-        let expiry = self.expiry(saved.turn.is_suspended());
-        let client = tables.insert(saved, expiry);
+        let stored = tables.turn(client, saved.record.id());
+        let revision = stored.map_or(0, |stored| stored.revision);
+        if revision != saved.revision {
+            return Box::pin(async move { Ok(SaveOutcome::Conflict { revision }) });
+        }
+        let session = saved.record.session().clone();
+        let id = saved.record.id().to_owned();
+        let expiry = self.expiry(saved.record.is_suspended());
+        let client = tables.insert(client, saved, expiry);
+        let revision = tables.saved;
         let saved_bytes = tables.turns.get(&id).map_or(0, |entry| entry.bytes);
         let is_over = |tables: &Tables| {
             let of_client = tables.clients.get(&client);
@@ -553,7 +596,11 @@ impl SessionStore for MemoryStore {
         if self.clock.may_remove(self.ttl) {
             tables.remove_expired(MAX_EXPIRED);
         }
-        Box::pin(async { Ok(()) })
+        Box::pin(async move { Ok(SaveOutcome::Saved { revision }) })
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Process
     }
 
     fn remove_expired(&self) -> StoreFuture<'_, bool> {

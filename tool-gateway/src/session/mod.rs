@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `compute_session_hash` | [`Digest`], a chain of them over the history: `session/chain.rs` |
 //! | `extract_new_messages` | the messages after the last known turn: `session/recognize.rs` |
-//! | `hash_to_session`, `find_session_by_hash` | [`SessionStore::turns`](store::SessionStore::turns) |
+//! | `hash_to_session`, `find_session_by_hash` | [`SessionStore::find`](store::SessionStore::find) |
 //! | `store_hash_mapping` | [`SessionStore::save`](store::SessionStore::save) |
 //! | `Session`, `SessionManager` | [`Session`](record::Session), [`SessionStore`](store::SessionStore) |
 //! | `pending_tool_uses`, `ToolUseInfo` | the open calls of a suspended [`Turn`](record::Turn) |
@@ -20,10 +20,13 @@ pub(crate) mod canonical;
 pub(crate) mod principal;
 pub(crate) mod chain;
 pub mod record;
+pub(crate) mod store_error;
+pub(crate) mod encoding;
+pub mod turn_record;
 pub mod store;
+pub(crate) mod finder;
 pub(crate) mod clock;
 pub mod memory;
-pub(crate) mod encoding;
 pub(crate) mod database;
 pub mod file;
 pub(crate) mod recognize;

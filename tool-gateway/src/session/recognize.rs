@@ -7,9 +7,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::chain::{AnswerContent, ChainKey, Digest, Group, Groups, exact_chain, groups};
+use super::finder::Finder;
 use super::principal::Principal;
 use super::record::{SessionId, Turn};
-use super::store::{MAX_TURNS_OF_POINT, SessionStore, StoreError};
+use super::store::{Lookup, MAX_TURNS_OF_POINT, SessionStore, StoreError};
 use crate::wire::block::BlockText;
 use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
@@ -46,8 +47,20 @@ impl Found {
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     pub(crate) principal: Principal,
+    /// Digest by which a store separates the entries of clients.
+    pub(crate) digest: Digest,
     /// Session keys of the request.
     pub(crate) keys: Vec<String>,
+}
+
+impl Client {
+    pub(crate) fn new(key: &ChainKey, principal: Principal, keys: Vec<String>) -> Self {
+        Self {
+            digest: key.digest(&[b"client", principal.as_bytes()]),
+            principal,
+            keys,
+        }
+    }
 }
 
 /// The known part of a request's conversation (`extract_new_messages` in requirements 004).
@@ -97,11 +110,6 @@ pub(crate) fn call_digest(key: &ChainKey, principal: &Principal, id: &str) -> Di
     key.digest(&[b"call", principal.as_bytes(), id.as_bytes()])
 }
 
-/// Computes the digest by which a store counts the turns of a client.
-pub(crate) fn client_digest(key: &ChainKey, principal: &Principal) -> Digest {
-    key.digest(&[b"client", principal.as_bytes()])
-}
-
 /// Computes the digest by which a store finds a session, from a client's session key.
 pub(crate) fn key_digest(key: &ChainKey, principal: &Principal, name: &str) -> Digest {
     key.digest(&[b"key", principal.as_bytes(), name.as_bytes()])
@@ -119,7 +127,8 @@ pub(crate) async fn recognize(
     ignore_context: Option<IsDeclared<'_>>,
 ) -> Result<Recognized, StoreError> {
     let mut recognized = Recognized::unknown(key, client, request);
-    let lookup = look_up(key, store, client, request, &recognized, ignore_context).await?;
+    let finder = Finder::new(store, client.digest);
+    let lookup = look_up(key, finder, client, request, &recognized, ignore_context).await?;
     let chosen = choose(&lookup);
     recognized.found = chosen.found;
     recognized.turns = chosen.turns;
@@ -134,17 +143,17 @@ pub(crate) async fn recognize(
             if let Some((index, turn)) = minted {
                 restore_minted(key, request, &mut recognized, index, turn);
             }
-            let stored = store.session(&session).await?;
+            let stored = store.session(client.digest, &session).await?;
             recognized.state = stored.map(|session| session.state).unwrap_or_default();
             recognized.session = Some(session);
         }
     }
-    restore_echoes(key, store, client, request, &mut recognized).await?;
+    restore_echoes(key, finder, client, request, &mut recognized).await?;
     Ok(recognized)
 }
 
 /// Stored turns that may belong to a request's conversation.
-struct Lookup {
+struct KnownHistory {
     context: Digest,
     /// Indexes of the assistant groups.
     answers: Vec<usize>,
@@ -168,22 +177,45 @@ struct LastKnown {
 
 async fn look_up(
     key: &ChainKey,
-    store: &dyn SessionStore,
+    finder: Finder<'_>,
     client: &Client,
     request: &MessagesRequest,
     recognized: &Recognized,
     ignore_context: Option<IsDeclared<'_>>,
-) -> Result<Lookup, StoreError> {
+) -> Result<KnownHistory, StoreError> {
     let groups = &recognized.groups;
-    let named = session_of_keys(key, store, client).await?;
-    let minted = minted(key, store, client, request, groups).await?;
-    // The session with the highest priority, if the history has turns of it.
+    let answers = answer_indexes(groups);
+    let keys: Vec<_> = client
+        .keys
+        .iter()
+        .map(|name| key_digest(key, &client.principal, name))
+        .collect();
+    let latest_calls = latest_calls(request, groups);
+    let calls: Vec<_> = latest_calls
+        .iter()
+        .map(|(_, id)| call_digest(key, &client.principal, id))
+        .collect();
+    let points = points(groups, &answers);
+    // The store prefers the session of a call over the session of a key.
+    let found = finder
+        .history(Lookup {
+            keys: &keys,
+            calls: &calls,
+            points: &points,
+            session: None,
+        })
+        .await?;
+    let named = found.session;
+    let minted = found
+        .call
+        .and_then(|(at, turn)| Some((latest_calls.get(at)?.0, turn)));
     let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
     let expected = expected.cloned();
-    let candidates = Candidates::find(key, store, request, recognized, expected.as_ref()).await?;
-    let mut lookup = Lookup {
+    let candidates =
+        Candidates::new(key, finder, request, recognized, found.turns, expected.as_ref()).await?;
+    let mut lookup = KnownHistory {
         context: recognized.context,
-        answers: answer_indexes(groups),
+        answers,
         named,
         minted,
         candidates: candidates.turns,
@@ -203,13 +235,15 @@ async fn look_up(
         && expected.as_ref() != Some(&turn.session)
         && candidates.is_cut
     {
-        let candidates = Candidates::find(key, store, request, recognized, Some(&turn.session)).await?;
+        let turns = finder.turns(&points, Some(&turn.session)).await?;
+        let candidates =
+            Candidates::new(key, finder, request, recognized, turns, Some(&turn.session)).await?;
         lookup.candidates = candidates.turns;
     }
     Ok(lookup)
 }
 
-impl Lookup {
+impl KnownHistory {
     /// Finds the last known turn by an id of this gateway, or else by a session key, or else by the history.
     fn last_known(&self) -> Option<LastKnown> {
         // An id of this gateway belongs to a single conversation, even if the system prompt or the tools differ.
@@ -321,7 +355,7 @@ enum Match {
 }
 
 /// Chooses the session of a conversation, and the turns of its history.
-fn choose(lookup: &Lookup) -> Chosen {
+fn choose(lookup: &KnownHistory) -> Chosen {
     let mut chosen = Chosen {
         found: Found::New,
         session: Match::New,
@@ -379,29 +413,19 @@ struct Candidates {
 }
 
 impl Candidates {
-    async fn find(
+    /// Selects the candidates among the turns that were found after each assistant group.
+    async fn new(
         key: &ChainKey,
-        store: &dyn SessionStore,
+        finder: Finder<'_>,
         request: &MessagesRequest,
         recognized: &Recognized,
+        mut turns: Vec<Vec<Arc<Turn>>>,
         session: Option<&SessionId>,
     ) -> Result<Self, StoreError> {
         let groups = &recognized.groups;
         let answers = answer_indexes(groups);
-        // The first request of a conversation needs no look-up.
-        if answers.is_empty() {
-            return Ok(Self {
-                turns: HashMap::new(),
-                is_cut: false,
-            });
-        }
-        let points: Vec<Digest> = answers
-            .iter()
-            .filter_map(|index| Some(groups.get(*index)?.digest))
-            .collect();
-        let mut turns = store.turns(&points, session).await?;
-        if store.is_durable() {
-            find_exact(key, store, recognized, &answers, &mut turns, session).await?;
+        if finder.has_earlier_records() {
+            find_exact(key, finder, recognized, &answers, &mut turns, session).await?;
         }
         let is_cut = turns.iter().any(|turns| turns.len() >= MAX_TURNS_OF_POINT);
         // The history after an edited message does not belong to the session.
@@ -431,7 +455,7 @@ impl Candidates {
 /// Adds turns of records of version 5, whose points are digests of each text. Version 6 is the last version that reads such records.
 async fn find_exact(
     key: &ChainKey,
-    store: &dyn SessionStore,
+    finder: Finder<'_>,
     recognized: &Recognized,
     answers: &[usize],
     turns: &mut [Vec<Arc<Turn>>],
@@ -453,7 +477,7 @@ async fn find_exact(
         points.extend(chain.nth(**index - at));
         at = **index + 1;
     }
-    let earlier = store.turns(&points, session).await?;
+    let earlier = finder.turns(&points, session).await?;
     for ((_, turns), mut earlier) in missing.iter_mut().zip(earlier) {
         earlier.retain(|turn| !turn.is_joined);
         **turns = earlier;
@@ -478,7 +502,7 @@ fn is_echo<'b>(key: &ChainKey, blocks: impl Iterator<Item = BlockText<'b>> + Clo
 /// turns belong to this conversation.
 async fn restore_echoes(
     key: &ChainKey,
-    store: &dyn SessionStore,
+    finder: Finder<'_>,
     client: &Client,
     request: &MessagesRequest,
     recognized: &mut Recognized,
@@ -492,7 +516,7 @@ async fn restore_echoes(
             continue;
         }
         let call = call_digest(key, &client.principal, &id);
-        if let Some(turn) = store.turn_of_call(call).await?
+        if let Some(turn) = finder.turn_of_call(call).await?
             && turn.session == last.session
             && is_echo(key, group_blocks(request, &recognized.groups, index), &turn)
         {
@@ -538,6 +562,14 @@ fn answer_indexes(groups: &[Group]) -> Vec<usize> {
         .collect()
 }
 
+/// Returns the points after these groups.
+fn points(groups: &[Group], indexes: &[usize]) -> Vec<Digest> {
+    let points = indexes
+        .iter()
+        .filter_map(|index| Some(groups.get(*index)?.digest));
+    points.collect()
+}
+
 /// Maximum number of calls in a history that are looked up by id.
 const MAX_LOOKUPS: usize = 32;
 
@@ -562,40 +594,6 @@ fn latest_calls(request: &MessagesRequest, groups: &[Group]) -> Vec<(usize, Stri
     }
     calls.truncate(MAX_LOOKUPS);
     calls
-}
-
-/// Finds the turn of the latest call in the history with an id of this gateway, and the index of its group.
-async fn minted(
-    key: &ChainKey,
-    store: &dyn SessionStore,
-    client: &Client,
-    request: &MessagesRequest,
-    groups: &[Group],
-) -> Result<Option<(usize, Arc<Turn>)>, StoreError> {
-    for (index, id) in latest_calls(request, groups) {
-        if let Some(turn) = store
-            .turn_of_call(call_digest(key, &client.principal, &id))
-            .await?
-        {
-            return Ok(Some((index, turn)));
-        }
-    }
-    Ok(None)
-}
-
-/// Finds the session of the client's session keys.
-async fn session_of_keys(
-    key: &ChainKey,
-    store: &dyn SessionStore,
-    client: &Client,
-) -> Result<Option<SessionId>, StoreError> {
-    for name in &client.keys {
-        let digest = key_digest(key, &client.principal, name);
-        if let Some(session) = store.session_of_key(digest).await? {
-            return Ok(Some(session));
-        }
-    }
-    Ok(None)
 }
 
 /// Returns the session keys of a request, combined with the agent of the session. A session key is only a hint: the history must confirm
@@ -672,7 +670,7 @@ mod tests {
 
     /// Describes the choice for a request with the context `c` and a history with these turns after each assistant message.
     fn chosen(history: &[&[&str]], named: Option<&str>, minted: Option<(usize, &str)>) -> String {
-        let mut lookup = Lookup {
+        let mut lookup = KnownHistory {
             context: digest("c"),
             answers: (0..history.len()).collect(),
             named: named.map(|name| SessionId(name.to_owned())),

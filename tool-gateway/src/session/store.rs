@@ -2,14 +2,15 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::chain::Digest;
-use super::record::{Session, SessionId, Turn};
+use super::record::{Session, SessionId};
+pub use super::store_error::StoreError;
+use super::turn_record::TurnRecord;
 
-/// Stores and finds the turns of sessions. Every key is a [`Digest`] that includes the principal, so that no principal finds entries of
-/// another principal. A store may remove entries at any time: the client's messages are then forwarded unchanged.
+/// Stores and finds the turns of sessions. Each operation names its client, and finds only entries of this client. A store may remove
+/// entries at any time: the client's messages are then forwarded unchanged.
 ///
 /// A store has limits for each client and for all clients. The oldest sessions of a client above its own limits are removed. Above a limit
 /// of all clients, the oldest session of the client with the most data is removed, so that no client displaces the turns of a smaller
@@ -18,44 +19,49 @@ use super::record::{Session, SessionId, Turn};
 /// A session with all of its turns expires a fixed time after its latest turn was stored. The time is four times as long if the latest turn
 /// is suspended. A look-up does not renew a session.
 ///
-/// The gateway drops an operation after 30 seconds, and responds to the request with 503. A retry continues from the last stored point. A
-/// dropped write must not be executed after a later write. Writes of one request may overlap, and must be executed in the order of their
-/// first polls.
+/// All operations except look-ups are atomic. The gateway drops an operation after 30 seconds, and responds to the request with 503. A retry
+/// continues from the last stored point. A dropped write must not be executed after a later write. Writes of one request may overlap, and
+/// must be executed in the order of their first polls.
+///
+/// The turns of this store are encoded, as in a database, and each operation is one look-up or one change of its tables:
+///
+#[doc = concat!("```\n", include_str!("tests/own_store.rs"), "\n",
+"# use tool_gateway::{Gateway, upstream::ScriptUpstream};
+# fn main() {
+let gateway = Gateway::new(tool_runtime::ToolRegistry::new(), ScriptUpstream::embedded());
+let router = gateway.with_store(OwnStore::default()).router();
+# let _ = router;
+# }
+```")]
 pub trait SessionStore: Send + Sync + 'static {
-    /// Returns the turns after each of these points of a conversation, oldest first (`find_session_by_hash` in requirements 004). Two
-    /// branches with one visible history are two turns after one point.
-    ///
-    /// A point may be common to many conversations, such as "Hi" and "Hello". The store returns the latest [`MAX_TURNS_OF_POINT`] turns
-    /// after it, and all turns of `session`.
-    fn turns<'a>(
-        &'a self,
-        points: &'a [Digest],
-        session: Option<&'a SessionId>,
-    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>>;
+    /// Finds sessions and turns of a client (`find_session_by_hash` in requirements 004). Expired sessions and their turns are not found.
+    fn find<'a>(&'a self, client: Digest, lookup: &'a Lookup<'a>) -> StoreFuture<'a, FoundEntries>;
 
-    /// Returns the turn of the call with this digest.
-    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>>;
+    /// Returns the turns with these ids, in the order of the ids; `None` for an unknown or expired turn.
+    fn load<'a>(&'a self, client: Digest, ids: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>>;
 
-    /// Returns the session of a client's session key.
-    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>>;
+    /// Returns a session; `None` if the session is unknown or has expired.
+    fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>>;
 
-    /// Returns a session; `None` if the session is unknown or has expired. Files of unknown sessions, such as offloaded results, are
-    /// removed after a time.
-    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>>;
-
-    /// Stores a turn under its point, its calls and its session's keys (`store_hash_mapping` in requirements 004), with the progress of its
-    /// request. Replaces a turn with an equal id.
-    fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()>;
-
-    /// Returns whether entries survive the process. Only a durable store receives the progress of requests, since a running process has it
-    /// in memory.
-    fn is_durable(&self) -> bool {
-        false
+    /// Returns whether any client has this session. The gateway removes files of unknown sessions, such as offloaded results, after a time;
+    /// the names of these files have no client. With a store that does not know the sessions of all clients, no such file is removed.
+    fn has_session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, bool> {
+        let _ = id;
+        Box::pin(async { Ok(true) })
     }
 
+    /// Stores a turn under its point, its calls and its session's keys (`store_hash_mapping` in requirements 004), with the progress of its
+    /// request. Creates the turn, or replaces exactly the revision that `saved` names; otherwise nothing is changed. Removes entries of the
+    /// client above its limits, but never the turn of this operation.
+    fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome>;
+
+    /// Returns which gateways find the entries. A gateway keeps the progress of its requests in memory, too, and stores it only if the store
+    /// is [durable](Reach::is_durable).
+    fn reach(&self) -> Reach;
+
     /// Appends a segment to the progress of a request whose turn is incomplete.
-    fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
-        let _ = progress;
+    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, ()> {
+        let _ = (client, progress);
         Box::pin(async { Ok(()) })
     }
 
@@ -116,16 +122,88 @@ pub(super) fn push_key(keys: &mut Vec<Digest>, key: Digest) -> Option<Digest> {
     (keys.len() > MAX_KEYS_OF_SESSION).then(|| keys.remove(0))
 }
 
-/// Maximum number of turns after one point that [`SessionStore::turns`] returns, besides the turns of the requested session.
+/// Maximum number of turns after one point that [`SessionStore::find`] returns, besides the turns of the requested session.
 pub const MAX_TURNS_OF_POINT: usize = 64;
+
+/// The gateways that find the entries of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// The gateways of this process. The entries end with the process.
+    Process,
+    /// One gateway of this machine at a time. The entries survive the process.
+    Machine,
+    /// All gateways with an equal configuration, at the same time.
+    Shared,
+}
+
+impl Reach {
+    /// Returns whether the entries survive the process. Only a durable store receives the progress of requests, since a running process has
+    /// it in memory.
+    pub fn is_durable(self) -> bool {
+        self != Self::Process
+    }
+}
+
+/// Digests by which [`SessionStore::find`] looks for sessions and turns.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Lookup<'a> {
+    /// Keys of the client for its session, in the order of preference.
+    pub keys: &'a [Digest],
+    /// Ids of calls, in the order of preference.
+    pub calls: &'a [Digest],
+    /// Points of a conversation.
+    pub points: &'a [Digest],
+    /// Session of which all turns after a point are found. The default is the session of the found call, or else the session of the found
+    /// key.
+    pub session: Option<&'a SessionId>,
+}
+
+/// Result of [`SessionStore::find`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FoundEntries {
+    /// Session of the first known key.
+    pub session: Option<SessionId>,
+    /// Turn of the first known call.
+    pub call: Option<FoundCall>,
+    /// Turns after each point, oldest first: two branches with one visible history are two turns after one point. A point may be common to
+    /// many conversations, such as "Hi" and "Hello": the latest [`MAX_TURNS_OF_POINT`] turns, and all turns of the requested session.
+    pub points: Vec<Vec<FoundTurn>>,
+}
+
+/// The turn of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundCall {
+    /// Index of the call in [`Lookup::calls`].
+    pub at: usize,
+    /// Turn of the call.
+    pub turn: FoundTurn,
+}
+
+/// A found turn. A store that has the record at hand returns the record, which saves the gateway an operation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FoundTurn {
+    /// The id of the turn, for [`SessionStore::load`].
+    Id(String),
+    /// The turn.
+    Turn(StoredTurn),
+}
+
+/// A turn that a store returns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredTurn {
+    /// Revision of the turn.
+    pub revision: u64,
+    /// Record of the turn.
+    pub record: TurnRecord,
+}
 
 /// A turn with the digests by which it is found.
 #[derive(Debug, Clone)]
 pub struct SavedTurn {
-    /// The turn.
-    pub turn: Turn,
-    /// Digest of the client.
-    pub client: Digest,
+    /// Record of the turn.
+    pub record: TurnRecord,
+    /// Revision that is replaced; 0 for a new turn.
+    pub revision: u64,
     /// Digests of the ids of the turn's calls.
     pub calls: Vec<Digest>,
     /// Digests of the client's keys for the session.
@@ -134,11 +212,24 @@ pub struct SavedTurn {
     pub progress: Option<Progress>,
 }
 
+/// Result of [`SessionStore::save`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SaveOutcome {
+    /// The turn was stored.
+    Saved {
+        /// The new revision, which is never 0.
+        revision: u64,
+    },
+    /// The stored turn has another revision, so nothing was changed.
+    Conflict {
+        /// Revision of the stored turn; 0 if there is none.
+        revision: u64,
+    },
+}
+
 /// A segment of the progress of a request. After a crash, the request continues from all of its segments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// The client.
-    pub client: Digest,
     /// The request.
     pub request: Digest,
     /// Number of segments before this segment. Segment 0 replaces earlier progress of the request.
@@ -158,8 +249,3 @@ pub struct StoreSize {
 
 /// Result of a store operation. The error has a message for the log.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
-
-/// Error of a store operation, with its reason.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the session store failed: {0}")]
-pub struct StoreError(pub String);

@@ -231,7 +231,7 @@ fn malformed_arguments_are_the_same_after_a_crash() {
     });
     is_asked.recv().unwrap();
     // A call that may be repeated does not wait for the store.
-    let stored = "store_seconds_count{operation=\"save_progress\"} 2";
+    let stored = "store_seconds_count{operation=\"append\"} 2";
     runtime.block_on(crate::fault_rows::until_counted(&lab, stored));
     processes.crash(runtime, lab);
 

@@ -8,8 +8,11 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tool_gateway::session::Digest;
 use tool_gateway::session::memory::MemoryStore;
-use tool_gateway::session::record::{Session, SessionId, Turn};
-use tool_gateway::session::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture};
+use tool_gateway::session::record::{Session, SessionId};
+use tool_gateway::session::store::{
+    FoundEntries, Lookup, Progress, Reach, SaveOutcome, SavedTurn, SessionStore, StoreError, StoreFuture,
+    StoredTurn,
+};
 
 /// The store, shared by its clones.
 #[derive(Clone)]
@@ -94,7 +97,7 @@ impl FailingStore {
     }
 
     /// Stores a segment of progress. No segment before it is missing.
-    fn append(&self, progress: Progress) {
+    fn add_segment(&self, progress: Progress) {
         let mut all = self.progress.lock().unwrap();
         let segments = all.entry(progress.request).or_default();
         if progress.at == 0 {
@@ -119,7 +122,7 @@ impl FailingStore {
             return Box::pin(async { Err(StoreError("the disk is gone".to_owned())) });
         }
         let hangs = self.hangs.lock().unwrap()(&operations);
-        let writes = operation.starts_with("save").then_some(&self.writes);
+        let writes = ["save", "append"].contains(&operation).then_some(&self.writes);
         let latency = self.latency;
         let is_held = |held: &mut Held| held.operation == operation;
         let held = self.held.lock().unwrap().take_if(is_held);
@@ -142,60 +145,57 @@ impl FailingStore {
 }
 
 impl SessionStore for FailingStore {
-    fn turns<'a>(
-        &'a self,
-        points: &'a [Digest],
-        session: Option<&'a SessionId>,
-    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+    fn find<'a>(&'a self, client: Digest, lookup: &'a Lookup<'a>) -> StoreFuture<'a, FoundEntries> {
+        let find = async move { self.inner.find(client, lookup).await };
+        self.run("find", Box::pin(find))
+    }
+
+    fn load<'a>(&'a self, client: Digest, ids: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>> {
+        let load = async move { self.inner.load(client, ids).await };
+        self.run("load", Box::pin(load))
+    }
+
+    fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+        let session = async move { self.inner.session(client, id).await };
+        self.run("session", Box::pin(session))
+    }
+
+    fn has_session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, bool> {
         self.run(
-            "turns",
-            Box::pin(async move { self.inner.turns(points, session).await }),
+            "has_session",
+            Box::pin(async { self.inner.has_session(id).await }),
         )
     }
 
-    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
-        self.run(
-            "turn_of_call",
-            Box::pin(async move { self.inner.turn_of_call(call).await }),
-        )
-    }
-
-    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
-        self.run(
-            "session_of_key",
-            Box::pin(async move { self.inner.session_of_key(key).await }),
-        )
-    }
-
-    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        self.run("session", Box::pin(async { self.inner.session(id).await }))
-    }
-
-    fn save(&self, mut saved: SavedTurn) -> StoreFuture<'_, ()> {
+    fn save(&self, client: Digest, mut saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
         let save = async move {
             if let Some(progress) = saved.progress.take() {
-                self.append(progress);
+                self.add_segment(progress);
             }
-            self.inner.save(saved).await
+            self.inner.save(client, saved).await
         };
         self.run("save", Box::pin(save))
     }
 
-    fn is_durable(&self) -> bool {
-        self.is_durable
+    fn reach(&self) -> Reach {
+        if self.is_durable {
+            Reach::Machine
+        } else {
+            Reach::Process
+        }
     }
 
     fn secret(&self) -> Option<[u8; 32]> {
         Some([9; 32])
     }
 
-    fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
+    fn append(&self, _: Digest, progress: Progress) -> StoreFuture<'_, ()> {
         self.written.fetch_add(progress.segment.len(), Ordering::Relaxed);
         let save = async move {
-            self.append(progress);
+            self.add_segment(progress);
             Ok(())
         };
-        self.run("save_progress", Box::pin(save))
+        self.run("append", Box::pin(save))
     }
 
     fn progress(&self, _: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {

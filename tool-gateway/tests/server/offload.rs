@@ -10,8 +10,10 @@ use serde_json::{Value, json};
 use tool_gateway::session::Digest;
 use tool_gateway::session::file::FileStore;
 use tool_gateway::session::memory::MemoryStore;
-use tool_gateway::session::record::{Session, SessionId, Turn};
-use tool_gateway::session::store::{SavedTurn, SessionStore, StoreError, StoreFuture};
+use tool_gateway::session::record::{Session, SessionId};
+use tool_gateway::session::store::{
+    FoundEntries, Lookup, Reach, SaveOutcome, SavedTurn, SessionStore, StoreError, StoreFuture, StoredTurn,
+};
 use tool_gateway::{Gateway, Offer, Offload, Ownership};
 use tool_runtime::{Context, ToolDefinition, ToolRegistry};
 
@@ -609,23 +611,19 @@ fn unavailable<'a, T>() -> StoreFuture<'a, T> {
 }
 
 impl SessionStore for Unavailable {
-    fn turns<'a>(
-        &'a self,
-        _: &'a [Digest],
-        _: Option<&'a SessionId>,
-    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+    fn find<'a>(&'a self, _: Digest, _: &'a Lookup<'a>) -> StoreFuture<'a, FoundEntries> {
         unavailable()
     }
 
-    fn turn_of_call(&self, _: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
+    fn load<'a>(&'a self, _: Digest, _: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>> {
         unavailable()
     }
 
-    fn session_of_key(&self, _: Digest) -> StoreFuture<'_, Option<SessionId>> {
+    fn session<'a>(&'a self, _: Digest, _: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
         unavailable()
     }
 
-    fn session<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+    fn has_session<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, bool> {
         self.0.fetch_add(1, Ordering::SeqCst);
         unavailable()
     }
@@ -634,8 +632,12 @@ impl SessionStore for Unavailable {
         Duration::from_secs(60)
     }
 
-    fn save(&self, _: SavedTurn) -> StoreFuture<'_, ()> {
+    fn save(&self, _: Digest, _: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
         unavailable()
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Process
     }
 
     fn name(&self) -> String {

@@ -274,7 +274,7 @@ async fn saves_of_progress(app: &axum::Router) -> usize {
     let response = tower::ServiceExt::oneshot(app.clone(), request).await.unwrap();
     let metrics = crate::reply::bytes(response.into_body()).await;
     let metrics = std::str::from_utf8(&metrics).unwrap();
-    let count = "tool_gateway_store_seconds_count{operation=\"save_progress\"} ";
+    let count = "tool_gateway_store_seconds_count{operation=\"append\"} ";
     let count = metrics.lines().find_map(|line| line.strip_prefix(count));
     count.map_or(0, |count| count.parse().unwrap())
 }

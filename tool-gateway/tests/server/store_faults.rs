@@ -45,34 +45,22 @@ async fn store_fails(row: Row, operation: &'static str, number: usize, begun: &[
 
 #[tokio::test]
 async fn store_cannot_be_read() {
-    store_fails(row("store_cannot_be_read"), "turns", 1, &[]).await;
+    store_fails(row("store_cannot_be_read"), "find", 1, &[]).await;
 }
 
 #[tokio::test]
 async fn store_fails_before_the_upstream_is_asked() {
-    store_fails(
-        row("store_fails_before_the_upstream_is_asked"),
-        "save_progress",
-        1,
-        &[],
-    )
-    .await;
+    store_fails(row("store_fails_before_the_upstream_is_asked"), "append", 1, &[]).await;
 }
 
 #[tokio::test]
 async fn store_fails_before_a_call_runs() {
-    store_fails(row("store_fails_before_a_call_runs"), "save_progress", 2, &[]).await;
+    store_fails(row("store_fails_before_a_call_runs"), "append", 2, &[]).await;
 }
 
 #[tokio::test]
 async fn store_fails_after_a_call_has_run() {
-    store_fails(
-        row("store_fails_after_a_call_has_run"),
-        "save_progress",
-        3,
-        &["write a"],
-    )
-    .await;
+    store_fails(row("store_fails_after_a_call_has_run"), "append", 3, &["write a"]).await;
 }
 
 #[tokio::test]
@@ -101,9 +89,9 @@ async fn store_hangs() {
     let row = row("store_hangs");
     // Before the upstream is asked, before and after a call runs, and at the end of the turn.
     for (operation, number, begun) in [
-        ("save_progress", 1, &[][..]),
-        ("save_progress", 2, &[]),
-        ("save_progress", 3, &["write a"]),
+        ("append", 1, &[][..]),
+        ("append", 2, &[]),
+        ("append", 3, &["write a"]),
         ("save", 1, &["write a"]),
     ] {
         for is_stream in [false, true] {
@@ -123,7 +111,7 @@ async fn store_hangs() {
 #[tokio::test(start_paused = true)]
 async fn store_hangs_as_it_is_read() {
     let row = row("store_hangs_as_it_is_read");
-    for operation in ["turns", "progress"] {
+    for operation in ["find", "progress"] {
         for is_stream in [false, true] {
             let log = Log::start();
             let store = FailingStore::durable();

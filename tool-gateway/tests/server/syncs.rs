@@ -7,8 +7,10 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tool_gateway::session::Digest;
-use tool_gateway::session::record::{Session, SessionId, Turn};
-use tool_gateway::session::store::{Progress, SavedTurn, SessionStore, StoreFuture};
+use tool_gateway::session::record::{Session, SessionId};
+use tool_gateway::session::store::{
+    FoundEntries, Lookup, Progress, Reach, SaveOutcome, SavedTurn, SessionStore, StoreFuture, StoredTurn,
+};
 
 use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, call, says, text, user};
@@ -71,36 +73,28 @@ impl SlowDisk {
 }
 
 impl SessionStore for SlowDisk {
-    fn turns<'a>(
-        &'a self,
-        points: &'a [Digest],
-        session: Option<&'a SessionId>,
-    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
-        self.store.turns(points, session)
+    fn find<'a>(&'a self, client: Digest, lookup: &'a Lookup<'a>) -> StoreFuture<'a, FoundEntries> {
+        self.store.find(client, lookup)
     }
 
-    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
-        self.store.turn_of_call(call)
+    fn load<'a>(&'a self, client: Digest, ids: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>> {
+        self.store.load(client, ids)
     }
 
-    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        self.store.session(id)
+    fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+        self.store.session(client, id)
     }
 
-    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
-        self.store.session_of_key(key)
+    fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
+        Box::pin(self.synced(self.store.save(client, saved)))
     }
 
-    fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
-        Box::pin(self.synced(self.store.save(saved)))
+    fn reach(&self) -> Reach {
+        Reach::Machine
     }
 
-    fn is_durable(&self) -> bool {
-        true
-    }
-
-    fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
-        Box::pin(self.synced(self.store.save_progress(progress)))
+    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, ()> {
+        Box::pin(self.synced(self.store.append(client, progress)))
     }
 
     fn progress(&self, client: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {

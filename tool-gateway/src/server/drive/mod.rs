@@ -37,7 +37,6 @@ use crate::server::turns::progress_log::ProgressLog;
 use crate::server::turns::running_turn::{PING, RunEnd, RunningTurn, abandoned};
 use crate::server::turns::session_state::StateMap;
 use crate::server::turns::shared::Shared;
-use crate::session::recognize::client_digest;
 use crate::session::record::{Call, TrueMessage};
 use crate::session::store::Progress;
 use crate::turn::action::{Action, Answer, Sent};
@@ -255,7 +254,7 @@ impl<'a> Drive<'a> {
             source: Source::Nothing,
             silence: IdleTimer::new(PING_INTERVAL),
             deadline,
-            progress: ProgressLog::new(client_digest(&shared.secret, &job.client.principal), job.identity),
+            progress: ProgressLog::new(job.identity),
             saves: PendingSaves::default(),
             held: Vec::new(),
             has_unsaved_results: false,
@@ -539,7 +538,8 @@ impl<'a> Drive<'a> {
         let progress = next_progress(self.shared, &mut self.progress, &checkpoint);
         self.running.set_checkpoint(checkpoint);
         if let Some(progress) = progress? {
-            self.saves.push(save_progress(self.shared, progress)).await;
+            let saved = save_progress(self.shared, &self.job.client, progress);
+            self.saves.push(saved).await;
         }
         Ok(())
     }
@@ -727,11 +727,12 @@ impl<'a> Drive<'a> {
             TurnEnd::Finished
         };
         let progress = self.last_progress();
-        let save = save(self.shared, &self.job.client, turn, progress);
-        self.saves.push(save).await;
+        let (shared, client) = (self.shared, &self.job.client);
+        let saved = async move { save(shared, client, turn, 0, progress).await.map(drop) };
+        self.saves.push(saved).await;
         let saved = self.saved().await;
         // With a store in memory, a failed save loses only the session; the client still receives the answer.
-        if self.shared.store.is_durable() {
+        if self.shared.store.reach().is_durable() {
             saved?;
         }
         self.shared.metrics.turn(end);
@@ -740,7 +741,7 @@ impl<'a> Drive<'a> {
 
     /// Returns the progress of the complete turn with its remaining output, for retries in a later process.
     fn last_progress(&mut self) -> Option<Progress> {
-        if !self.shared.store.is_durable() {
+        if !self.shared.store.reach().is_durable() {
             return None;
         }
         let mut checkpoint = self.now();

@@ -7,23 +7,25 @@ use axum::http::StatusCode;
 use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::progress_log::ProgressLog;
 use crate::server::turns::shared::Shared;
-use crate::session::recognize::{Client, call_digest, client_digest, key_digest};
+use crate::session::recognize::{Client, call_digest, key_digest};
 use crate::session::record::Turn;
-use crate::session::store::{Progress, SavedTurn, StoreError};
+use crate::session::store::{Progress, SaveOutcome, SavedTurn, StoreError};
+use crate::session::turn_record::TurnRecord;
 use crate::wire::error::ApiError;
 
-/// Stores a turn with its ids and keys, and with the progress of its request.
+/// Stores a turn with its ids and keys, and with the progress of its request, in place of this revision; 0 for a new turn. Returns the new
+/// revision.
 ///
 /// Callers ignore the error of a store in memory, since only the session is lost; the client still receives the answer.
 pub(crate) async fn save(
     shared: &Shared,
     client: &Client,
     turn: Turn,
+    revision: u64,
     progress: Option<Progress>,
-) -> Result<(), ApiError> {
+) -> Result<u64, ApiError> {
     let key = &shared.secret;
     let saved = SavedTurn {
-        client: client_digest(key, &client.principal),
         calls: turn
             .visible_ids()
             .map(|id| call_digest(key, &client.principal, id))
@@ -33,17 +35,29 @@ pub(crate) async fn save(
             .iter()
             .map(|name| key_digest(key, &client.principal, name))
             .collect(),
-        turn,
+        record: TurnRecord::new(turn),
+        revision,
         progress,
     };
-    let saved = shared.store.save(saved).await;
+    let saved = shared.store.save(client.digest, saved).await;
     shared.store_fails.store(saved.is_err(), Ordering::Relaxed);
-    saved.map_err(|error| failed(&error))
+    match saved {
+        Ok(SaveOutcome::Saved { revision }) => Ok(revision),
+        Ok(SaveOutcome::Conflict { .. }) => Err(ApiError::new(
+            StatusCode::CONFLICT,
+            "another request has changed the suspended turn; retry the request, and it continues from there",
+        )),
+        Err(error) => Err(failed(&error)),
+    }
 }
 
 /// Stores a segment of a request's progress.
-pub(crate) async fn save_progress(shared: &Shared, progress: Progress) -> Result<(), ApiError> {
-    let saved = shared.store.save_progress(progress).await;
+pub(crate) async fn save_progress(
+    shared: &Shared,
+    client: &Client,
+    progress: Progress,
+) -> Result<(), ApiError> {
+    let saved = shared.store.append(client.digest, progress).await;
     shared.store_fails.store(saved.is_err(), Ordering::Relaxed);
     saved.map_err(|error| failed(&error))
 }
@@ -54,7 +68,7 @@ pub(crate) fn next_progress(
     log: &mut ProgressLog,
     checkpoint: &Checkpoint,
 ) -> Result<Option<Progress>, ApiError> {
-    if !shared.store.is_durable() {
+    if !shared.store.reach().is_durable() {
         return Ok(None);
     }
     let progress = log.next(checkpoint);

@@ -11,7 +11,9 @@ use crate::server::turns::claims::Claim;
 use crate::server::turns::job::Job;
 use crate::server::turns::session_state::StateMap;
 use crate::server::turns::shared::Shared;
+use crate::session::finder::Finder;
 use crate::session::record::{Call, Turn};
+use crate::session::store::StoredTurn;
 use crate::turn::event::Event;
 use crate::turn::restore;
 use crate::wire::block::Block;
@@ -23,6 +25,8 @@ use crate::wire::error::ApiError;
 pub(super) struct Suspended<'a> {
     claim: Claim<'a>,
     turn: Turn,
+    /// Revision of the stored turn; 0 if the turn is not in the store.
+    revision: u64,
     /// The ids of the deferred calls.
     deferred: BTreeSet<String>,
     /// The state of the session before the deferred calls.
@@ -43,8 +47,10 @@ impl<'a> Suspended<'a> {
         let claim = shared.claims.claim(&known.id).await;
         let unstored = claim.unstored();
         let is_changed = unstored.is_some();
-        let stored = stored(shared, known).await?;
-        let turn = unstored.unwrap_or_else(|| Turn::clone(&stored));
+        let stored = stored(shared, job, known).await?;
+        let revision = stored.as_ref().map_or(0, |stored| stored.revision);
+        let stored = stored.map(|stored| stored.record.into_turn());
+        let turn = unstored.unwrap_or_else(|| Turn::clone(stored.as_ref().unwrap_or(known)));
         // Another branch may have run some of the calls; then the session has the state after them.
         let state = if turn.state == known.state {
             job.recognized.state.clone()
@@ -54,6 +60,7 @@ impl<'a> Suspended<'a> {
         let mut suspended = Self {
             claim,
             turn,
+            revision,
             deferred: deferred.into_iter().map(|call| call.id).collect(),
             state,
             is_changed,
@@ -99,8 +106,8 @@ impl<'a> Suspended<'a> {
             }
         }
         self.is_changed = true;
-        if shared.store.is_durable() {
-            save(shared, &job.client, self.turn.clone(), None).await?;
+        if shared.store.reach().is_durable() {
+            self.revision = save(shared, &job.client, self.turn.clone(), self.revision, None).await?;
         }
         Ok(())
     }
@@ -136,13 +143,16 @@ impl<'a> Suspended<'a> {
         if self.has_results {
             self.turn.state.clone_from(state);
         }
-        let saved = save(shared, &job.client, self.turn.clone(), None).await;
+        let saved = save(shared, &job.client, self.turn.clone(), self.revision, None).await;
         match saved {
-            Ok(()) => self.claim.forget(),
+            Ok(revision) => {
+                self.revision = revision;
+                self.claim.forget();
+            }
             Err(_) => self.claim.keep(&job.client.principal, self.turn.clone()),
         }
-        if shared.store.is_durable() {
-            return saved;
+        if shared.store.reach().is_durable() {
+            return saved.map(drop);
         }
         Ok(())
     }
@@ -160,13 +170,12 @@ impl<'a> Suspended<'a> {
     }
 }
 
-/// Reads a turn again, since another request may have begun its calls after this request was recognized.
-async fn stored(shared: &Shared, known: &Arc<Turn>) -> Result<Arc<Turn>, ApiError> {
-    let found = shared.store.turns(&[known.point], Some(&known.session)).await;
-    let found = match found {
-        Err(error) if shared.store.is_durable() => return Err(save::unread(&error)),
-        found => found.unwrap_or_default(),
-    };
-    let stored = found.into_iter().flatten().find(|turn| turn.id == known.id);
-    Ok(stored.unwrap_or_else(|| Arc::clone(known)))
+/// Reads a turn again, since another request may have begun its calls after this request was recognized. Returns `None` if the turn was
+/// removed, or if a store in memory fails.
+async fn stored(shared: &Shared, job: &Job, known: &Arc<Turn>) -> Result<Option<StoredTurn>, ApiError> {
+    let finder = Finder::new(&*shared.store, job.client.digest);
+    match finder.turn(&known.id).await {
+        Err(error) if shared.store.reach().is_durable() => Err(save::unread(&error)),
+        found => Ok(found.unwrap_or_default()),
+    }
 }

@@ -527,7 +527,7 @@ impl Gateway {
         let secret = secret.or_else(|| shared.store.secret().map(ChainKey::new));
         if let Some(secret) = secret {
             shared.secret = secret;
-        } else if shared.store.is_durable() {
+        } else if shared.store.reach().is_durable() {
             tracing::warn!(
                 store = shared.store.name(),
                 "sessions are not found after a restart: the store has no secret; set `Gateway::with_secret`"

@@ -32,9 +32,7 @@ use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::{IncomingRequest, Joined};
 use crate::session::chain::Digest;
 use crate::session::principal::Principal;
-use crate::session::recognize::{
-    Client, Found, IsDeclared, Recognized, client_digest, recognize, session_keys,
-};
+use crate::session::recognize::{Client, Found, IsDeclared, Recognized, recognize, session_keys};
 use crate::session::record::{Call, SessionId};
 use crate::settings::offload::READ_OFFLOADED;
 use crate::turn::ownership::{ClassifiedTools, Offer, OfferedTools, classify};
@@ -262,11 +260,10 @@ async fn stored_checkpoint(
     client: &Client,
     request: Digest,
 ) -> Result<Option<Checkpoint>, ApiError> {
-    if !shared.store.is_durable() {
+    if !shared.store.reach().is_durable() {
         return Ok(None);
     }
-    let client = client_digest(&shared.secret, &client.principal);
-    let segments = shared.store.progress(client, request).await;
+    let segments = shared.store.progress(client.digest, request).await;
     let checkpoint = segments.and_then(|segments| progress_log::read(&segments));
     checkpoint.map_err(|error| save::unread(&error))
 }
@@ -381,14 +378,12 @@ async fn look_up(
     parts: &Parts,
     request: &MessagesRequest,
 ) -> Result<KnownRequest, ApiError> {
-    let client = Client {
-        principal,
-        keys: session_keys(
-            header(&parts.headers, "x-claude-code-session-id"),
-            header(&parts.headers, "x-claude-code-agent-id"),
-            request,
-        ),
-    };
+    let keys = session_keys(
+        header(&parts.headers, "x-claude-code-session-id"),
+        header(&parts.headers, "x-claude-code-agent-id"),
+        request,
+    );
+    let client = Client::new(&shared.secret, principal, keys);
     let mut generation = shared.generations.current();
     let mut tools = classified(shared, &generation, &client, request)?;
     let recognized = recognized(shared, &client, request, &tools).await?;
@@ -469,7 +464,7 @@ async fn recognized(
         Ok(recognized) => Ok(recognized),
         Err(error) => {
             let unread = save::unread(&error);
-            if shared.store.is_durable() {
+            if shared.store.reach().is_durable() {
                 return Err(unread);
             }
             Ok(Recognized::unknown(&shared.secret, client, request))

@@ -5,8 +5,11 @@ use std::time::{Duration, Instant};
 
 use super::metrics::Metrics;
 use crate::session::Digest;
-use crate::session::record::{Session, SessionId, Turn};
-use crate::session::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize};
+use crate::session::record::{Session, SessionId};
+use crate::session::store::{
+    FoundEntries, Lookup, Progress, Reach, SaveOutcome, SavedTurn, SessionStore, StoreError, StoreFuture,
+    StoreSize, StoredTurn,
+};
 
 /// Maximum time of an operation: a disk or a network that hangs must not block requests and hold their memory forever.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -46,40 +49,36 @@ async fn in_time<T>(done: StoreFuture<'_, T>) -> Result<T, StoreError> {
 }
 
 impl SessionStore for TimedStore {
-    fn turns<'a>(
-        &'a self,
-        points: &'a [Digest],
-        session: Option<&'a SessionId>,
-    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
-        self.timed("turns", self.store.turns(points, session))
+    fn find<'a>(&'a self, client: Digest, lookup: &'a Lookup<'a>) -> StoreFuture<'a, FoundEntries> {
+        self.timed("find", self.store.find(client, lookup))
     }
 
-    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
-        self.timed("turn_of_call", self.store.turn_of_call(call))
+    fn load<'a>(&'a self, client: Digest, ids: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>> {
+        self.timed("load", self.store.load(client, ids))
     }
 
-    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
-        self.timed("session_of_key", self.store.session_of_key(key))
+    fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+        self.timed("session", self.store.session(client, id))
     }
 
-    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        self.timed("session", self.store.session(id))
+    fn has_session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, bool> {
+        self.timed("has_session", self.store.has_session(id))
     }
 
-    fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
-        self.timed("save", self.store.save(saved))
+    fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
+        self.timed("save", self.store.save(client, saved))
     }
 
     fn secret(&self) -> Option<[u8; 32]> {
         self.store.secret()
     }
 
-    fn is_durable(&self) -> bool {
-        self.store.is_durable()
+    fn reach(&self) -> Reach {
+        self.store.reach()
     }
 
-    fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
-        self.timed("save_progress", self.store.save_progress(progress))
+    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, ()> {
+        self.timed("append", self.store.append(client, progress))
     }
 
     fn progress(&self, client: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {

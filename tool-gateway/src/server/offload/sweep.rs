@@ -114,9 +114,9 @@ impl Sweeper {
             }
         };
         for (session, path) in old {
-            match store.session(&session).await {
-                Ok(None) => {}
-                Ok(Some(_)) => continue,
+            match store.has_session(&session).await {
+                Ok(false) => {}
+                Ok(true) => continue,
                 Err(error) => {
                     tracing::warn!(%error, "offloaded files could not be checked");
                     return;

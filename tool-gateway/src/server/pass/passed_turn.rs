@@ -91,7 +91,7 @@ impl PassedTurn {
         let limits = Arc::clone(&self.shared.client_limits);
         let mut saving = Box::pin(async move {
             // A failed save loses only the session; the client still receives the answer.
-            let _ = save(&self.shared, &self.client, turn, None).await;
+            let _ = save(&self.shared, &self.client, turn, 0, None).await;
         });
         if tokio::time::timeout(MAX_WAIT, &mut saving).await.is_err() {
             // The end of the program waits for the save.

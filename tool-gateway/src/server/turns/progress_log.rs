@@ -17,7 +17,6 @@ use crate::wire::fields::{ObjectText, RawFields};
 /// checkpoint.
 #[derive(Debug)]
 pub(crate) struct ProgressLog {
-    client: Digest,
     request: Digest,
     /// Number of segments that were written.
     segments: u64,
@@ -93,9 +92,8 @@ impl<T: Clone + PartialEq> ListChange<T> {
 }
 
 impl ProgressLog {
-    pub(crate) fn new(client: Digest, request: Digest) -> Self {
+    pub(crate) fn new(request: Digest) -> Self {
         Self {
-            client,
             request,
             segments: 0,
             written: Written::default(),
@@ -141,7 +139,6 @@ impl ProgressLog {
         let at = self.segments;
         self.segments += 1;
         Ok(Progress {
-            client: self.client,
             request: self.request,
             at,
             segment,
@@ -150,7 +147,7 @@ impl ProgressLog {
 
     /// Restarts the log, after a segment that may not have been stored.
     pub(crate) fn restart(&mut self) {
-        *self = Self::new(self.client, self.request);
+        *self = Self::new(self.request);
     }
 }
 
@@ -269,7 +266,7 @@ mod tests {
 
     fn log() -> ProgressLog {
         let digest = ChainKey::new([1; 32]).digest(&[]);
-        ProgressLog::new(digest, digest)
+        ProgressLog::new(digest)
     }
 
     fn assert_equal(read: Option<Checkpoint>, written: &Checkpoint) {

@@ -26,10 +26,11 @@ use self::tables::TURNS;
 use super::chain::Digest;
 use super::clock::Clock;
 use super::database::{Failed, FileDatabase};
-use super::record::{Session, SessionId, Turn};
+use super::record::{Session, SessionId};
 use super::store::{
-    DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, Progress, SavedTurn, SessionStore,
-    StoreError, StoreFuture, StoreSize,
+    DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, FoundCall, FoundEntries, FoundTurn,
+    Lookup, Progress, Reach, SaveOutcome, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize,
+    StoredTurn,
 };
 use crate::off_worker::BlockingThreads;
 
@@ -157,10 +158,10 @@ impl FileStore {
     }
 
     /// Runs a write on a blocking thread, in one transaction with the queued writes of other requests.
-    fn write<'a>(
+    fn write<'a, T: Send + 'static>(
         &self,
-        write: impl Fn(&WriteTransaction, &StoreLimits, Moment) -> Result<(), Failed> + Send + 'static,
-    ) -> StoreFuture<'a, ()> {
+        write: impl Fn(&WriteTransaction, &StoreLimits, Moment) -> Result<T, Failed> + Send + 'static,
+    ) -> StoreFuture<'a, T> {
         let store = self.clone();
         let queue = Arc::clone(&self.queue);
         Box::pin(queue.write(move |transaction| write(transaction, &store.limits, store.moment())))
@@ -209,49 +210,85 @@ fn on_disk<'a, T: Send + 'static>(
     })
 }
 
+/// A [`Lookup`] that a thread owns.
+struct OwnedLookup {
+    keys: Vec<Digest>,
+    calls: Vec<Digest>,
+    points: Vec<Digest>,
+    session: Option<SessionId>,
+}
+
+impl OwnedLookup {
+    fn new(lookup: &Lookup<'_>) -> Self {
+        Self {
+            keys: lookup.keys.to_vec(),
+            calls: lookup.calls.to_vec(),
+            points: lookup.points.to_vec(),
+            session: lookup.session.cloned(),
+        }
+    }
+
+    fn find(self, mut reader: TurnReader<'_>) -> Result<FoundEntries, Failed> {
+        let session = reader.session_of_keys(&self.keys)?;
+        let call = reader.turn_of_calls(&self.calls)?;
+        let of_call = match &call {
+            Some(FoundCall {
+                turn: FoundTurn::Turn(turn),
+                ..
+            }) => Some(turn.record.session().clone()),
+            _ => None,
+        };
+        let own = self.session.or(of_call).or_else(|| session.clone());
+        let points = self
+            .points
+            .iter()
+            .map(|point| reader.turns_of_point(*point, own.as_ref()));
+        Ok(FoundEntries {
+            points: points.collect::<Result<_, _>>()?,
+            session,
+            call,
+        })
+    }
+}
+
 impl SessionStore for FileStore {
-    fn turns<'a>(
-        &'a self,
-        points: &'a [Digest],
-        session: Option<&'a SessionId>,
-    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
-        let (points, own) = (points.to_vec(), session.cloned());
+    fn find<'a>(&'a self, client: Digest, lookup: &'a Lookup<'a>) -> StoreFuture<'a, FoundEntries> {
+        let lookup = OwnedLookup::new(lookup);
+        self.read(move |transaction, now| lookup.find(TurnReader::new(transaction, client, now)?))
+    }
+
+    fn load<'a>(&'a self, client: Digest, ids: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>> {
+        let ids = ids.to_vec();
         self.read(move |transaction, now| {
-            let mut reader = TurnReader::new(transaction, now)?;
-            let found = points
-                .iter()
-                .map(|point| reader.turns_of_point(*point, own.as_ref()));
-            found.collect()
+            let mut reader = TurnReader::new(transaction, client, now)?;
+            ids.iter().map(|id| reader.turn(id)).collect()
         })
     }
 
-    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
-        self.read(move |transaction, now| lookup::turn_of_call(transaction, now, call))
-    }
-
-    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
-        self.read(move |transaction, now| lookup::session_of_key(transaction, now, key))
-    }
-
-    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+    fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
         let id = id.clone();
-        self.read(move |transaction, now| lookup::session(transaction, now, &id.0))
+        self.read(move |transaction, now| lookup::session(transaction, client, now, &id.0))
     }
 
-    fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
-        self.write(move |transaction, limits, now| save::save_turn(transaction, limits, now, &saved))
+    fn has_session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, bool> {
+        let id = id.clone();
+        self.read(move |transaction, now| Ok(lookup::stored_session(transaction, now, &id.0)?.is_some()))
     }
 
-    fn is_durable(&self) -> bool {
-        true
+    fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
+        self.write(move |transaction, limits, now| save::save_turn(transaction, limits, now, client, &saved))
     }
 
-    fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
-        self.write(move |transaction, limits, now| save::save_progress(transaction, limits, now, &progress))
+    fn reach(&self) -> Reach {
+        Reach::Machine
     }
 
-    fn progress(&self, _: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
-        self.read(move |transaction, now| lookup::progress(transaction, now, request))
+    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, ()> {
+        self.write(move |transaction, limits, now| save::append(transaction, limits, now, client, &progress))
+    }
+
+    fn progress(&self, client: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
+        self.read(move |transaction, now| lookup::progress(transaction, client, now, request))
     }
 
     fn remove_expired(&self) -> StoreFuture<'_, bool> {

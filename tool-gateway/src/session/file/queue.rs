@@ -59,13 +59,19 @@ impl WriteQueue {
         }
     }
 
-    /// Queues a write, and waits until the write is on the disk.
-    pub(super) async fn write(
+    /// Queues a write, and waits until the write is on the disk. Returns the value of the write.
+    pub(super) async fn write<T: Send + 'static>(
         self: Arc<Self>,
-        write: impl Fn(&WriteTransaction) -> Result<(), Failed> + Send + 'static,
-    ) -> Result<(), StoreError> {
+        write: impl Fn(&WriteTransaction) -> Result<T, Failed> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (done, is_done) = oneshot::channel();
-        let write = Box::new(write);
+        let value = Arc::new(Mutex::new(None));
+        let written = Arc::clone(&value);
+        let write = Box::new(move |transaction: &WriteTransaction| {
+            let value = write(transaction)?;
+            *written.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+            Ok(())
+        });
         let is_first = {
             let mut pending = self.lock();
             pending.writes.push(QueuedWrite { write, done });
@@ -78,8 +84,10 @@ impl WriteQueue {
             };
             tokio::task::spawn_blocking(move || writer.run());
         }
-        let failed = |_| Err(StoreError("the thread for the file failed".to_owned()));
-        is_done.await.unwrap_or_else(failed)
+        let failed = || StoreError("the thread for the file failed".to_owned());
+        is_done.await.map_err(|_| failed())??;
+        let value = value.lock().unwrap_or_else(PoisonError::into_inner).take();
+        value.ok_or_else(failed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Pending> {

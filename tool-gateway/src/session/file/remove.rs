@@ -5,8 +5,8 @@ use redb::{ReadableTable as _, Table, WriteTransaction};
 use super::counters::{SizeChange, change_size};
 use super::lookup::load_session;
 use super::tables::{
-    CALLS, EXPIRY, KEYS, LOGS, POINTS, POINTS_OF_SESSION, PROGRESS_EXPIRY, PROGRESS_OF_CLIENT, SEGMENTS,
-    SESSIONS, SESSIONS_OF_CLIENT, StoredTurn, TURNS, TURNS_OF_SESSION,
+    CALLS, EXPIRY, KEYS, LOGS, POINTS, POINTS_OF_SESSION, PROGRESS_EXPIRY, PROGRESS_OF_CLIENT, ReadTurn,
+    SEGMENTS, SESSIONS, SESSIONS_OF_CLIENT, TURNS, TURNS_OF_SESSION,
 };
 use crate::session::chain::Digest;
 use crate::session::database::Failed;
@@ -15,7 +15,7 @@ use crate::session::record::SessionId;
 
 /// Removes a turn of a client. Returns whether the turn existed.
 pub(super) fn remove_turn(transaction: &WriteTransaction, client: Digest, id: &str) -> Result<bool, Failed> {
-    let removed: Option<(StoredTurn, usize)> = {
+    let removed: Option<(ReadTurn, usize)> = {
         let mut turns = transaction.open_table(TURNS)?;
         let removed = turns.remove(id)?;
         match removed {

@@ -7,7 +7,7 @@ use serde_json::Map;
 
 use super::counters::{SizeChange, change_size, next_number};
 use super::limits::{Before, Moment, Saved, StoreLimits};
-use super::lookup::load_session;
+use super::lookup::{load_session, revision};
 use super::remove::{remove_key, remove_progress, remove_turn};
 use super::tables::{
     CALLS, EXPIRY, KEYS, LOGS, POINTS, POINTS_OF_SESSION, PROGRESS_EXPIRY, PROGRESS_OF_CLIENT, SEGMENTS,
@@ -16,46 +16,53 @@ use super::tables::{
 use crate::session::chain::Digest;
 use crate::session::database::Failed;
 use crate::session::encoding::encode;
-use crate::session::record::{Session, Turn};
-use crate::session::store::{Progress, SavedTurn, StoreError, push_key};
+use crate::session::record::Session;
+use crate::session::store::{Progress, SaveOutcome, SavedTurn, StoreError, push_key};
+use crate::session::turn_record::TurnRecord;
 
-/// Stores a turn with the progress of its request.
+/// Stores a turn with the progress of its request, unless the stored turn has another revision.
 pub(super) fn save_turn(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
     now: Moment,
+    client: Digest,
     saved: &SavedTurn,
-) -> Result<(), Failed> {
-    let turn = &saved.turn;
-    let stored = load_session(transaction, &turn.session)?;
-    let client = stored.as_ref().map_or(saved.client, |stored| stored.client);
-    let before = Before::new(transaction, client.as_bytes())?;
-    insert_session(transaction, limits, now, saved, stored)?;
-    insert_turn(transaction, client, turn, &saved.calls)?;
+) -> Result<SaveOutcome, Failed> {
+    let record = &saved.record;
+    let stored = revision(transaction, client, now.seconds, record.id())?;
+    if stored != saved.revision {
+        return Ok(SaveOutcome::Conflict { revision: stored });
+    }
+    let stored = load_session(transaction, record.session())?;
+    let owner = stored.as_ref().map_or(client, |stored| stored.client);
+    let before = Before::new(transaction, owner.as_bytes())?;
+    insert_session(transaction, limits, now, owner, saved, stored)?;
+    let revision = insert_turn(transaction, owner, record, &saved.calls)?;
     if let Some(progress) = &saved.progress {
-        append_progress(transaction, limits, now, progress)?;
+        append_progress(transaction, limits, now, client, progress)?;
     }
     let saved = Saved {
-        client: *client.as_bytes(),
-        session: Some(&turn.session),
+        client: *owner.as_bytes(),
+        session: Some(record.session()),
         request: saved.progress.as_ref().map(|progress| progress.request),
         before,
     };
-    limits.make_room(transaction, now, &saved)
+    limits.make_room(transaction, now, &saved)?;
+    Ok(SaveOutcome::Saved { revision })
 }
 
 /// Stores a segment of the progress of a request whose turn is incomplete.
-pub(super) fn save_progress(
+pub(super) fn append(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
     now: Moment,
+    client: Digest,
     progress: &Progress,
 ) -> Result<(), Failed> {
-    let client = *progress.client.as_bytes();
-    let before = Before::new(transaction, &client)?;
-    append_progress(transaction, limits, now, progress)?;
+    let before = Before::new(transaction, client.as_bytes())?;
+    append_progress(transaction, limits, now, client, progress)?;
     let saved = Saved {
-        client,
+        client: *client.as_bytes(),
         session: None,
         request: Some(progress.request),
         before,
@@ -68,32 +75,33 @@ fn insert_session(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
     now: Moment,
+    client: Digest,
     saved: &SavedTurn,
     stored: Option<StoredSession>,
 ) -> Result<(), Failed> {
-    let (time, turn) = (SystemTime::now(), &saved.turn);
+    let (time, record) = (SystemTime::now(), &saved.record);
     let mut stored = stored.unwrap_or_else(|| StoredSession {
         session: Session {
-            id: turn.session.clone(),
+            id: record.session().clone(),
             created_at: time,
             last_active: time,
             state: Map::new(),
         },
-        client: saved.client,
+        client,
         keys: Vec::new(),
         expires_at: 0,
     });
-    let (name, client) = (turn.session.0.as_str(), stored.client);
+    let name = record.session().0.as_str();
     let mut expiry = transaction.open_table(EXPIRY)?;
     let mut of_client = transaction.open_table(SESSIONS_OF_CLIENT)?;
     expiry.remove((stored.expires_at, name))?;
     of_client.remove((client.as_bytes(), stored.expires_at, name))?;
-    stored.expires_at = limits.expiry(now, turn.is_suspended());
+    stored.expires_at = limits.expiry(now, record.is_suspended());
     expiry.insert((stored.expires_at, name), ())?;
     of_client.insert((client.as_bytes(), stored.expires_at, name), ())?;
 
     stored.session.last_active = time;
-    stored.session.state.clone_from(&turn.state);
+    stored.session.state.clone_from(record.state());
     let mut all_keys = transaction.open_table(KEYS)?;
     for key in &saved.keys {
         all_keys.insert(key.as_bytes(), name)?;
@@ -112,9 +120,10 @@ fn append_progress(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
     now: Moment,
+    client: Digest,
     progress: &Progress,
 ) -> Result<(), Failed> {
-    let (request, client) = (progress.request.as_bytes(), progress.client.as_bytes());
+    let (request, client) = (progress.request.as_bytes(), client.as_bytes());
     if progress.at == 0 {
         remove_progress(transaction, request)?;
     }
@@ -150,17 +159,22 @@ fn append_progress(
     change_size(transaction, client, SizeChange::progress(bytes))
 }
 
-/// Stores a turn, in place of an earlier version with its id.
+/// Stores a turn, in place of an earlier version with its id. Returns the new revision.
 fn insert_turn(
     transaction: &WriteTransaction,
     client: Digest,
-    turn: &Turn,
+    record: &TurnRecord,
     calls: &[Digest],
-) -> Result<(), Failed> {
-    let (id, session, point) = (turn.id.as_str(), turn.session.0.as_str(), turn.point.as_bytes());
+) -> Result<u64, Failed> {
+    let (id, session, point) = (record.id(), record.session().0.as_str(), record.point());
+    let point = point.as_bytes();
     remove_turn(transaction, client, id)?;
     let number = next_number(transaction)?;
-    let bytes = encode(&WrittenTurn { turn, calls, number })?;
+    let bytes = encode(&WrittenTurn {
+        turn: record.turn(),
+        calls,
+        number,
+    })?;
     change_size(transaction, client.as_bytes(), SizeChange::turn(bytes.len()))?;
     transaction.open_table(TURNS)?.insert(id, bytes.as_slice())?;
     transaction
@@ -176,5 +190,5 @@ fn insert_turn(
     for call in calls {
         all_calls.insert(call.as_bytes(), id)?;
     }
-    Ok(())
+    Ok(number)
 }

@@ -54,7 +54,7 @@ pub(super) const FILE_VERSION: TableDefinition<'_, (), u32> = TableDefinition::n
 
 /// A turn that is read. [`WrittenTurn`] is its counterpart for writes.
 #[derive(Deserialize)]
-pub(super) struct StoredTurn {
+pub(super) struct ReadTurn {
     pub(super) turn: Turn,
     pub(super) calls: Vec<Digest>,
     pub(super) number: u64,
@@ -65,7 +65,7 @@ pub(super) struct StoredTurn {
 pub(super) struct WrittenTurn<'s> {
     pub(super) turn: &'s Turn,
     pub(super) calls: &'s [Digest],
-    /// Sequence number of the turn among all turns.
+    /// Sequence number of the turn among all turns, which is also its revision.
     pub(super) number: u64,
 }
 

@@ -17,9 +17,11 @@ use super::tables::{self, FILE_VERSION};
 use crate::session::chain::{ChainKey, Digest};
 use crate::session::database::FileDatabase;
 use crate::session::encoding::{OLDEST_VERSION, VERSION};
+use crate::session::finder::Finder;
 use crate::session::record::{SessionId, Turn};
-use crate::session::store::{MAX_TURNS_OF_POINT, Progress, SavedTurn, SessionStore as _, StoreError};
+use crate::session::store::{Lookup, MAX_TURNS_OF_POINT, Progress, SavedTurn, SessionStore as _, StoreError};
 use crate::session::tests::{Folder, save, turn, work};
+use crate::session::turn_record::TurnRecord;
 
 fn digest(name: &str) -> Digest {
     ChainKey::new([1; 32]).digest(&[name.as_bytes()])
@@ -63,13 +65,19 @@ impl Look {
                     state: Map::new(),
                 };
                 let saved = SavedTurn {
-                    turn,
-                    client,
+                    record: TurnRecord::new(turn),
+                    revision: 0,
                     calls: Vec::new(),
                     keys: Vec::new(),
                     progress: None,
                 };
-                save_turn(transaction, &self.store.limits, self.store.moment(), &saved)?;
+                save_turn(
+                    transaction,
+                    &self.store.limits,
+                    self.store.moment(),
+                    client,
+                    &saved,
+                )?;
             }
             Ok(())
         };
@@ -82,7 +90,7 @@ impl Look {
         let mut found = 0;
         let time = work::time_of(runs, || {
             let read = self.store.read_now(|transaction| {
-                let mut reader = TurnReader::new(transaction, self.store.clock.seconds())?;
+                let mut reader = TurnReader::new(transaction, digest("client"), self.store.clock.seconds())?;
                 let mut found = 0;
                 for point in points {
                     found += reader.turns_of_point(digest(point), Some(&session))?.len();
@@ -190,12 +198,11 @@ async fn abandoned_write_is_not_executed_later() {
     let store = FileStore::open(folder.join("sessions.redb")).unwrap();
     let request = ChainKey::new([1; 32]).digest(&[b"request"]);
     let progress = |record: &[u8]| Progress {
-        client: request,
         request,
         at: 0,
         segment: record.to_vec(),
     };
-    store.save_progress(progress(b"first")).await.unwrap();
+    store.append(request, progress(b"first")).await.unwrap();
     // Another write blocks the file.
     let ((writes, is_writing), (end, ended)) = (mpsc::channel(), mpsc::channel::<()>());
     let other = store.clone();
@@ -207,7 +214,7 @@ async fn abandoned_write_is_not_executed_later() {
         })
     });
     is_writing.recv().unwrap();
-    let late = store.save_progress(progress(b"late"));
+    let late = store.append(request, progress(b"late"));
     let late = tokio::time::timeout(Duration::from_millis(100), late).await;
     assert!(late.is_err(), "the write waits for the other write");
     end.send(()).unwrap();
@@ -216,7 +223,7 @@ async fn abandoned_write_is_not_executed_later() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let found = store.progress(request, request).await.unwrap();
     assert_eq!(found, [b"first"]);
-    store.save_progress(progress(b"second")).await.unwrap();
+    store.append(request, progress(b"second")).await.unwrap();
     assert_eq!(store.progress(request, request).await.unwrap(), [b"second"]);
     drop(store);
     std::fs::remove_dir_all(folder).unwrap();
@@ -350,16 +357,16 @@ async fn measure_turns() {
 async fn rejected_write_keeps_the_other_writes_of_its_transaction() {
     let folder = Folder::new("rejected");
     let store = FileStore::open(folder.file()).unwrap();
+    let client = digest("client");
     let progress = |request: &str, at: u64| Progress {
-        client: digest("client"),
         request: digest(request),
         at,
         segment: request.as_bytes().to_vec(),
     };
     let (before, rejected, after) = tokio::join!(
-        store.save_progress(progress("before", 0)),
-        store.save_progress(progress("rejected", 7)),
-        store.save_progress(progress("after", 0)),
+        store.append(client, progress("before", 0)),
+        store.append(client, progress("rejected", 7)),
+        store.append(client, progress("after", 0)),
     );
     assert!(before.is_ok() && after.is_ok());
     let StoreError(error) = rejected.unwrap_err();
@@ -449,7 +456,8 @@ async fn sessions_of_version_5_are_found_and_continue() {
     drop(FileStore::open(folder.file()).unwrap());
     let store = FileStore::open(folder.file()).unwrap();
     assert_eq!(store.secret(), Some([7; 32]));
-    let found = store.turns(&[digest("point")], None).await.unwrap();
+    let finder = Finder::new(&store, digest("client"));
+    let found = finder.turns(&[digest("point")], None).await.unwrap();
     let [turn] = found[0].as_slice() else {
         panic!("{found:?}");
     };
@@ -458,8 +466,12 @@ async fn sessions_of_version_5_are_found_and_continue() {
         turn.truth[0].blocks[0].as_str(),
         r#"{"type":"text","text":"hidden"}"#
     );
-    assert!(store.turn_of_call(digest("call")).await.unwrap().is_some());
-    let named = store.session_of_key(digest("key")).await.unwrap();
+    assert!(finder.turn_of_call(digest("call")).await.unwrap().is_some());
+    let lookup = Lookup {
+        keys: &[digest("key")],
+        ..Lookup::default()
+    };
+    let named = store.find(digest("client"), &lookup).await.unwrap().session;
     assert_eq!(named, Some(SessionId("ses_a".to_owned())));
     let progress = store.progress(digest("client"), digest("request")).await.unwrap();
     assert_eq!(progress, [b"old"]);
@@ -469,14 +481,15 @@ async fn sessions_of_version_5_are_found_and_continue() {
     let mut next = Turn::clone(turn);
     (next.id, next.session) = ("t2".to_owned(), SessionId("ses_b".to_owned()));
     let saved = SavedTurn {
-        turn: next,
-        client: digest("client"),
+        record: TurnRecord::new(next),
+        revision: 0,
         calls: Vec::new(),
         keys: Vec::new(),
         progress: None,
     };
-    store.save(saved).await.unwrap();
-    let found = store.turns(&[digest("point")], None).await.unwrap();
+    store.save(digest("client"), saved).await.unwrap();
+    let finder = Finder::new(&store, digest("client"));
+    let found = finder.turns(&[digest("point")], None).await.unwrap();
     let ids: Vec<_> = found[0].iter().map(|turn| turn.id.as_str()).collect();
     assert_eq!(ids, ["t2"]);
     let size = |transaction: &WriteTransaction| size_of(transaction, digest("client").as_bytes());

@@ -14,7 +14,7 @@ const TURNS_OF_CLIENT: TableDefinition<'_, &[u8; 32], u64> = TableDefinition::ne
 const PROGRESS: TableDefinition<'_, &[u8; 32], (u64, &[u8])> = TableDefinition::new("progress");
 
 /// Client for progress that version 5 stored without a client.
-const UNKNOWN_CLIENT: [u8; 32] = [0; 32];
+pub(super) const UNKNOWN_CLIENT: [u8; 32] = [0; 32];
 
 /// Counts the turns and bytes of clients, and moves the progress of requests to logs.
 pub(super) fn convert(transaction: &WriteTransaction) -> Result<(), Failed> {

@@ -3,19 +3,30 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Folder, digest, ids, known, save, save_with, state, turn};
+use super::own_store::OwnStore;
+use super::{
+    Folder, digest, finder, ids, known, save, save_with, session, session_of_key, state, turn, turn_of_call,
+    turns,
+};
 use crate::session::clock;
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
 use crate::session::record::SessionId;
-use crate::session::store::{MAX_TURNS_OF_POINT, Progress, SessionStore};
+use crate::session::store::{Lookup, MAX_TURNS_OF_POINT, Progress, SaveOutcome, SavedTurn, SessionStore};
+use crate::session::turn_record::TurnRecord;
 use crate::wire::block::Block;
 
 /// R-GW-11
 #[tokio::test]
 async fn memory_store_conforms() {
     conforms(&MemoryStore::new()).await;
-    bounds_equal_histories(&MemoryStore::new(), 10_000).await;
+    bounds_equal_histories(&MemoryStore::new(), 9_000).await;
+}
+
+#[tokio::test]
+async fn store_of_a_user_conforms() {
+    conforms(&OwnStore::default()).await;
+    bounds_equal_histories(&OwnStore::default(), 200).await;
 }
 
 /// R-GW-12
@@ -47,73 +58,57 @@ async fn file_store_conforms_and_survives_the_process() {
     let store = FileStore::open(folder.file()).unwrap();
     assert_eq!(store.secret(), secret);
     assert_eq!(ids(&store, "one").await, ["2", "suspended-1"]);
-    let again = store.turn_of_call(digest("call 1")).await.unwrap().unwrap();
+    let again = turn_of_call(&store, "call 1").await.unwrap();
     assert_eq!(again.calls[0].result, Some(Block::text("done")));
-    let named = store.session_of_key(digest("key a")).await.unwrap();
+    let named = session_of_key(&store, "key a").await;
     assert_eq!(named, Some(SessionId("a".to_owned())));
 }
 
 /// Tests any store.
 async fn conforms(store: &dyn SessionStore) {
     assert_eq!(ids(store, "nowhere").await, [""; 0]);
-    assert_eq!(store.turn_of_call(digest("nothing")).await.unwrap(), None);
-    assert_eq!(store.session_of_key(digest("nothing")).await.unwrap(), None);
-    assert_eq!(store.session(&SessionId("none".to_owned())).await.unwrap(), None);
+    assert_eq!(turn_of_call(store, "nothing").await, None);
+    assert_eq!(session_of_key(store, "nothing").await, None);
+    assert_eq!(session(store, &SessionId("none".to_owned())).await, None);
     assert_eq!(known(store).await, [""; 0]);
     assert!(!store.ttl().is_zero());
 
     // A turn is found by its point, by its call and by its session's key.
     let first = turn("suspended-1", "a", "one");
     save_with(store, first.clone(), &["call 1"], &["key a"]).await;
-    assert_eq!(
-        store.turns(&[digest("one")], None).await.unwrap(),
-        [[Arc::new(first.clone())]]
-    );
-    assert_eq!(
-        store.turn_of_call(digest("call 1")).await.unwrap(),
-        Some(Arc::new(first.clone()))
-    );
-    assert_eq!(
-        store.session_of_key(digest("key a")).await.unwrap(),
-        Some(first.session.clone())
-    );
-    let session = store.session(&first.session).await.unwrap().unwrap();
-    assert_eq!((&session.id, &session.state), (&first.session, &first.state));
+    assert_eq!(turns(store, &[digest("one")]).await, [[Arc::new(first.clone())]]);
+    assert_eq!(turn_of_call(store, "call 1").await, Some(Arc::new(first.clone())));
+    assert_eq!(session_of_key(store, "key a").await, Some(first.session.clone()));
+    let created = session(store, &first.session).await.unwrap();
+    assert_eq!((&created.id, &created.state), (&first.session, &first.state));
 
     // Two branches with the same visible history are two turns, oldest first. A look-up returns only the turns of its points.
     save(store, turn("2", "b", "one")).await;
     save(store, turn("3", "a", "two")).await;
     assert_eq!(ids(store, "one").await, ["suspended-1", "2"]);
-    let several = store
-        .turns(&[digest("two"), digest("nowhere"), digest("one")], None)
-        .await
-        .unwrap();
+    let several = turns(store, &[digest("two"), digest("nowhere"), digest("one")]).await;
     assert_eq!(several.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0, 2]);
 
     // Three turns and their size.
-    let size = store.size().await.unwrap().unwrap();
-    assert!(size.turns == 3 && size.bytes > 3000, "{size:?}");
+    if let Some(size) = store.size().await.unwrap() {
+        assert!(size.turns == 3 && size.bytes > 3000, "{size:?}");
+    }
 
     // The session has the state of its latest turn, and its original creation time.
-    let later = store.session(&first.session).await.unwrap().unwrap();
+    let later = session(store, &first.session).await.unwrap();
     assert_eq!(later.state, state("3"));
-    assert_eq!(later.created_at, session.created_at);
-    assert!(later.last_active >= session.last_active);
+    assert_eq!(later.created_at, created.created_at);
+    assert!(later.last_active >= created.last_active);
 
     assert_eq!(known(store).await, ["a", "b"]);
 
     // Durable stores also save the progress of a request. Segments keep their order. A new log replaces the previous log.
-    if store.is_durable() {
+    if store.reach().is_durable() {
         let (client, request) = (digest("a"), digest("request"));
         let append = async |at: u64, segment: &str| {
             let segment = segment.as_bytes().to_vec();
-            let progress = Progress {
-                client,
-                request,
-                at,
-                segment,
-            };
-            store.save_progress(progress).await
+            let progress = Progress { request, at, segment };
+            store.append(client, progress).await
         };
         let segments = async || store.progress(client, request).await.unwrap();
         assert!(segments().await.is_empty());
@@ -135,10 +130,111 @@ async fn conforms(store: &dyn SessionStore) {
     let mut found = ids(store, "one").await;
     found.sort();
     assert_eq!(found, ["2", "suspended-1"]);
+    assert_eq!(turn_of_call(store, "call 1").await, Some(Arc::new(again)));
+    finds_several(store).await;
+    separates_clients(store).await;
+    replaces_only_the_named_revision(store).await;
+}
+
+/// The first known key and the first known call are found. Without another session, all turns of the call's session are found.
+async fn finds_several(store: &dyn SessionStore) {
+    save_with(store, turn("many-1", "a", "many"), &["call many"], &["key many"]).await;
+    for number in 0..MAX_TURNS_OF_POINT {
+        save(store, turn(&format!("many other {number}"), "other", "many")).await;
+    }
+    let find = async |keys: &[&str], calls: &[&str]| {
+        let digests = |names: &[&str]| names.iter().map(|name| digest(name)).collect::<Vec<_>>();
+        let lookup = Lookup {
+            keys: &digests(keys),
+            calls: &digests(calls),
+            points: &[digest("many")],
+            session: None,
+        };
+        let found = finder(store, "client").history(lookup).await.unwrap();
+        let call = found.call.map(|(at, turn)| (at, turn.id.clone()));
+        (found.session.map(|session| session.0), call, found.turns[0].len())
+    };
+    let latest = MAX_TURNS_OF_POINT;
+    assert_eq!(find(&["nothing"], &["nothing"]).await, (None, None, latest));
+    let named = Some("a".to_owned());
     assert_eq!(
-        store.turn_of_call(digest("call 1")).await.unwrap(),
-        Some(Arc::new(again))
+        find(&["nothing", "key many"], &[]).await,
+        (named.clone(), None, latest + 1)
     );
+    let of_call = Some((1, "many-1".to_owned()));
+    assert_eq!(
+        find(&[], &["nothing", "call many", "call 1"]).await,
+        (None, of_call, latest + 1)
+    );
+}
+
+/// No client finds a session or a turn of another client, with equal digests, either.
+async fn separates_clients(store: &dyn SessionStore) {
+    save_with(
+        store,
+        turn("ada's", "ada/1", "both"),
+        &["call of ada"],
+        &["key of ada"],
+    )
+    .await;
+    save_with(
+        store,
+        turn("bob's", "bob/1", "both"),
+        &["call of bob"],
+        &["key of bob"],
+    )
+    .await;
+    for (client, own, other) in [("ada", "ada's", "bob"), ("bob", "bob's", "ada")] {
+        let (of_other, session_of_other) = (format!("{other}'s"), SessionId(format!("{other}/1")));
+        let found = finder(store, client)
+            .turns(&[digest("both")], Some(&session_of_other))
+            .await;
+        let found: Vec<_> = found.unwrap()[0].iter().map(|turn| turn.id.clone()).collect();
+        assert_eq!(found, [own]);
+        let call = digest(&format!("call of {other}"));
+        assert_eq!(finder(store, client).turn_of_call(call).await.unwrap(), None);
+        let key = format!("key of {other}");
+        assert_eq!(super::session_of(store, client, &key).await.unwrap(), None);
+        assert_eq!(finder(store, client).turn(&of_other).await.unwrap(), None);
+        let session = store.session(digest(client), &session_of_other).await;
+        assert_eq!(session.unwrap(), None);
+        assert!(store.has_session(&session_of_other).await.unwrap());
+    }
+}
+
+/// A turn is created once, and replaced only by a request that has read its latest revision.
+async fn replaces_only_the_named_revision(store: &dyn SessionStore) {
+    let save = async |state: &str, revision: u64| {
+        let mut changed = turn("revised", "a", "revised");
+        changed.state = super::state(state);
+        let saved = SavedTurn {
+            record: TurnRecord::new(changed),
+            revision,
+            calls: Vec::new(),
+            keys: Vec::new(),
+            progress: None,
+        };
+        store.save(digest("client"), saved).await.unwrap()
+    };
+    let revision_of = |saved| match saved {
+        SaveOutcome::Saved { revision } => revision,
+        SaveOutcome::Conflict { revision } => panic!("a conflict with revision {revision}"),
+    };
+    assert_eq!(save("unknown", 7).await, SaveOutcome::Conflict { revision: 0 });
+    let first = revision_of(save("first", 0).await);
+    assert_eq!(save("again", 0).await, SaveOutcome::Conflict { revision: first });
+    let second = revision_of(save("second", first).await);
+    assert!(first > 0 && second > first, "{first} {second}");
+    assert_eq!(
+        save("late", first).await,
+        SaveOutcome::Conflict { revision: second }
+    );
+    let stored = finder(store, "client").turn("revised").await.unwrap().unwrap();
+    assert_eq!(
+        (stored.revision, stored.record.state()),
+        (second, &state("second"))
+    );
+    assert_eq!(ids(store, "revised").await, ["revised"]);
 }
 
 /// The look-up of a point returns its latest turns and all turns of the requested session, however many others there are.
@@ -150,7 +246,7 @@ async fn bounds_equal_histories(store: &dyn SessionStore, sessions: usize) {
     save(store, turn("again", &id(0), "elsewhere")).await;
     let found = async |session: Option<&SessionId>| {
         let points = [digest("elsewhere"), digest("hi")];
-        let turns = store.turns(&points, session).await.unwrap();
+        let turns = finder(store, "client").turns(&points, session).await.unwrap();
         assert_eq!(turns[0].len(), 1);
         turns[1].iter().map(|turn| turn.id.clone()).collect::<Vec<_>>()
     };
@@ -177,9 +273,9 @@ async fn expires(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
     for step in 0..5 {
         wait(TTL / 4).await;
         ids(store, "1").await;
-        store.turn_of_call(digest("call")).await.unwrap();
-        store.session_of_key(digest("key")).await.unwrap();
-        store.session(&read).await.unwrap();
+        turn_of_call(store, "call").await;
+        session_of_key(store, "key").await;
+        session(store, &read).await;
         save(store, turn(&format!("more {step}"), "continued", "more")).await;
     }
     let mut kept = Vec::new();
@@ -188,9 +284,9 @@ async fn expires(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
     }
     assert_eq!(kept, ["2", "suspended-3"]);
     assert_eq!(ids(store, "more").await.len(), 5);
-    assert_eq!(store.turn_of_call(digest("call")).await.unwrap(), None);
-    assert_eq!(store.session_of_key(digest("key")).await.unwrap(), None);
-    assert_eq!(store.session(&read).await.unwrap(), None);
+    assert_eq!(turn_of_call(store, "call").await, None);
+    assert_eq!(session_of_key(store, "key").await, None);
+    assert_eq!(session(store, &read).await, None);
     // Removed entries have made room.
     save(store, turn("6", "new", "6")).await;
     assert_eq!(store.size().await.unwrap().unwrap().turns, 8);
@@ -233,7 +329,7 @@ async fn keeps_turns_of_other_clients(store: &dyn SessionStore) {
     assert!(of_eve.len() <= 2, "{of_eve:?}");
     save(store, large("huge", "eve/huge", 200_000)).await;
     assert_eq!(ids(store, "huge").await, ["huge"]);
-    let found = store.turn_of_call(digest("call")).await.unwrap();
+    let found = turn_of_call(store, "call").await;
     assert!(found.is_some(), "{}", store.name());
     // Over the total, the client with the most bytes loses its oldest turns, whichever client saves.
     save(store, large("of bob", "bob/1", 18_000)).await;

@@ -2,14 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Folder, save, turn};
+use super::{Folder, save_for, turn};
 use crate::session::chain::{AnswerContent, ChainKey, exact_chain, groups};
 use crate::session::encoding::encode;
 use crate::session::file::FileStore;
 use crate::session::principal::Principal;
-use crate::session::recognize::{Client, Found, recognize};
+use crate::session::recognize::{Client, Found, call_digest, recognize};
 use crate::session::record::{TrueMessage, Turn};
-use crate::session::store::SessionStore as _;
 use crate::wire::block::Block;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
@@ -55,10 +54,8 @@ fn earlier_turn(key: &ChainKey, client: &Client, history: &Value, id: &str) -> T
 async fn sessions_of_the_previous_version_are_found_and_continued() {
     let (key, folder) = (ChainKey::new([1; 32]), Folder::new("earlier"));
     let store = FileStore::open(folder.file()).unwrap();
-    let client = Client {
-        principal: Principal::from_key_name("ada"),
-        keys: Vec::new(),
-    };
+    let client = Client::new(&key, Principal::from_key_name("ada"), Vec::new());
+    let save = async |turn, calls| save_for(&store, client.digest, turn, calls, Vec::new()).await;
     let texts = |texts: &[&str]| {
         let blocks: Vec<_> = texts
             .iter()
@@ -68,7 +65,7 @@ async fn sessions_of_the_previous_version_are_found_and_continued() {
     };
     let user = |text: &str| json!({ "role": "user", "content": text });
     let first = json!([user("go"), texts(&["a ", "b"])]);
-    save(&store, earlier_turn(&key, &client, &first, "first")).await;
+    save(earlier_turn(&key, &client, &first, "first"), Vec::new()).await;
     let recognize = async |messages: Value| {
         let request = MessagesRequest::parse(json!({ "messages": messages }).to_string()).unwrap();
         recognize(&key, &store, &client, &request, None).await.unwrap()
@@ -88,7 +85,7 @@ async fn sessions_of_the_previous_version_are_found_and_continued() {
         truth: Vec::new(),
         ..turn("later", "ses_a", "")
     };
-    save(&store, later).await;
+    save(later, Vec::new()).await;
     let joined = json!([
         user("go"),
         texts(&["a ", "b"]),
@@ -105,18 +102,7 @@ async fn sessions_of_the_previous_version_are_found_and_continued() {
     let shown = [Block::text("a "), call.clone()];
     let content = AnswerContent::new(&key, &shown.iter());
     (suspended.answer, suspended.outline) = (content.exact(), content.trimmed(true));
-    let saved = crate::session::store::SavedTurn {
-        calls: vec![crate::session::recognize::call_digest(
-            &key,
-            &client.principal,
-            "toolu_1",
-        )],
-        client: crate::session::recognize::client_digest(&key, &client.principal),
-        turn: suspended,
-        keys: Vec::new(),
-        progress: None,
-    };
-    store.save(saved).await.unwrap();
+    save(suspended, vec![call_digest(&key, &client.principal, "toolu_1")]).await;
     let call: Value = serde_json::from_str(call.as_str()).unwrap();
     let echo = json!({ "role": "assistant", "content": [{ "type": "text", "text": "a" }, call] });
     let known = recognize(json!([user("edited"), echo, user("on")])).await;

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Folder, digest, ids, known, save, save_with, turn};
+use super::{Folder, ids, known, save, save_with, session_of_key, turn, turn_of_call};
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
-use crate::session::store::SessionStore as _;
 
 #[tokio::test]
 async fn complete_sessions_in_a_file_expire_and_free_space() {
@@ -30,8 +29,8 @@ async fn complete_sessions_in_a_file_expire_and_free_space() {
     );
     let store = store.with_ttl(Duration::from_secs(3600));
     save(&store, turn("4", "c", "4")).await;
-    assert_eq!(store.session_of_key(digest("key b")).await.unwrap(), None);
-    assert_eq!(store.turn_of_call(digest("call 2")).await.unwrap(), None);
+    assert_eq!(session_of_key(&store, "key b").await, None);
+    assert_eq!(turn_of_call(&store, "call 2").await, None);
     assert_eq!(ids(&store, "4").await, ["4"]);
     drop(store);
 
@@ -71,5 +70,5 @@ async fn turns_expire_with_their_session_and_suspended_ones_later() {
         (vec!["suspended-1".to_owned()], Vec::new())
     );
     assert_eq!(known(&store).await, ["a"]);
-    assert_eq!(store.session_of_key(digest("key b")).await.unwrap(), None);
+    assert_eq!(session_of_key(&store, "key b").await, None);
 }

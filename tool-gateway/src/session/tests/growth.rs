@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 
-use super::{Folder, Random, digest, is_long, save, save_with, turn, work};
+use super::{
+    Folder, Random, digest, finder, is_long, save, save_for, save_with, session_of_key, turn, turn_of_call,
+    turns, work,
+};
 use crate::session::chain::{ChainKey, groups};
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
@@ -33,10 +36,7 @@ async fn time_of_answers(answers: usize) -> Duration {
     let body = format!(r#"{{"messages":[{messages}{{"role":"user","content":"on"}}]}}"#);
     let request = MessagesRequest::parse(body).unwrap();
     let key = ChainKey::new([1; 32]);
-    let client = Client {
-        principal: Principal::from_key_name("ada"),
-        keys: Vec::new(),
-    };
+    let client = Client::new(&key, Principal::from_key_name("ada"), Vec::new());
     let store = MemoryStore::new();
     for group in groups(&key, key.beginning(&client.principal), &request).groups {
         let turn = Turn {
@@ -45,7 +45,7 @@ async fn time_of_answers(answers: usize) -> Duration {
             truth: Vec::new(),
             ..turn(&group.digest.to_hex(), "a", "")
         };
-        save(&store, turn).await;
+        save_for(&store, client.digest, turn, Vec::new(), Vec::new()).await;
     }
     work::time_of(1600 / answers, || {
         let recognized = recognize(&key, &store, &client, &request, None).now_or_never();
@@ -71,7 +71,9 @@ async fn lookup_time_is_independent_of_conversation_length() {
     let time = |session: &str| {
         let (session, points) = (SessionId(session.to_owned()), [digest("common")]);
         work::time_of(200, || {
-            let found = store.turns(&points, Some(&session)).now_or_never();
+            let found = finder(&store, "client")
+                .turns(&points, Some(&session))
+                .now_or_never();
             let found = found.unwrap().unwrap();
             assert!(
                 found[0].len() > MAX_TURNS_OF_POINT / 2 && found[0].len() < 2 * MAX_TURNS_OF_POINT,
@@ -89,21 +91,21 @@ async fn lookup_time_is_independent_of_conversation_length() {
 
 #[tokio::test]
 async fn ten_thousand_suspended_turns_are_in_a_file() {
-    let turns = if is_long() { 10_000 } else { 300 };
+    let count = if is_long() { 10_000 } else { 300 };
     let folder = Folder::new("suspended");
     let store = FileStore::open(folder.file()).unwrap();
-    for id in 0..turns {
+    for id in 0..count {
         let id = format!("suspended-{id}");
         save_with(&store, turn(&id, &id, &id), &[&id], &[]).await;
     }
     drop(store);
     let store = FileStore::open(folder.file()).unwrap();
-    for id in 0..turns {
+    for id in 0..count {
         let id = format!("suspended-{id}");
-        let found = store.turn_of_call(digest(&id)).await.unwrap();
+        let found = turn_of_call(&store, &id).await;
         assert_eq!(found.as_deref(), Some(&turn(&id, &id, &id)));
     }
-    assert_eq!(store.size().await.unwrap().unwrap().turns, turns);
+    assert_eq!(store.size().await.unwrap().unwrap().turns, count);
 }
 
 /// Runs only with `GATEWAY_LONG`, since this test takes minutes.
@@ -114,6 +116,7 @@ async fn lookup_time_is_independent_of_session_count() {
     }
     let folder = Folder::new("many");
     let file = FileStore::open(folder.file()).unwrap();
+    let file = file.with_max_turns_per_client(100_000);
     let memory = MemoryStore::new().with_max_turns_per_client(100_000);
     let stores: [(&dyn SessionStore, &str); 2] = [(&memory, "memory"), (&file, "file")];
     for (store, name) in stores {
@@ -130,8 +133,8 @@ async fn lookup_time_is_independent_of_session_count() {
             for _ in 0..2_000 {
                 let id = random.below(sessions).to_string();
                 let began = Instant::now();
-                assert_eq!(store.turns(&[digest(&id)], None).await.unwrap()[0].len(), 1);
-                assert!(store.session_of_key(digest(&id)).await.unwrap().is_some());
+                assert_eq!(turns(store, &[digest(&id)]).await[0].len(), 1);
+                assert!(session_of_key(store, &id).await.is_some());
                 times.push(began.elapsed());
             }
             times.sort();

@@ -1,6 +1,13 @@
 //! Tests of the requirements on session stores, and of the stores in memory and in a file.
 
 pub(super) mod work;
+#[allow(
+    clippy::unwrap_used,
+    clippy::default_trait_access,
+    unreachable_pub,
+    reason = "an example of the documentation"
+)]
+mod own_store;
 mod conformance;
 mod model;
 mod caps;
@@ -10,11 +17,15 @@ mod growth;
 mod earlier;
 mod canonical_values;
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::chain::{ChainKey, Digest};
-use super::record::{Call, Owner, SessionId, TrueMessage, Turn};
-use super::store::{SavedTurn, SessionStore};
+use super::finder::Finder;
+use super::record::{Call, Owner, Session, SessionId, TrueMessage, Turn};
+use super::store::{Lookup, SaveOutcome, SavedTurn, SessionStore, StoreError};
+use super::turn_record::TurnRecord;
 use crate::wire::block::Block;
 use crate::wire::role::Role;
 
@@ -61,6 +72,18 @@ fn state(turn: &str) -> Map<String, Value> {
     Map::from_iter([("turn".to_owned(), turn.into())])
 }
 
+/// Clients of sessions: the name before `/` in the id of a session, or `client`.
+const CLIENTS: [&str; 8] = ["client", "ada", "bo", "bob", "eve", "cyd", "dan", "keys"];
+
+/// Returns the client of a session.
+fn client_of(session: &SessionId) -> Digest {
+    digest(session.0.split_once('/').map_or("client", |(client, _)| client))
+}
+
+fn finder<'s>(store: &'s dyn SessionStore, client: &str) -> Finder<'s> {
+    Finder::new(store, digest(client))
+}
+
 pub(crate) async fn save(store: &dyn SessionStore, turn: Turn) {
     save_with(store, turn, &[], &[]).await;
 }
@@ -68,35 +91,92 @@ pub(crate) async fn save(store: &dyn SessionStore, turn: Turn) {
 /// Saves a turn with these calls and keys.
 async fn save_with(store: &dyn SessionStore, turn: Turn, calls: &[&str], keys: &[&str]) {
     let digests = |names: &[&str]| names.iter().map(|name| digest(name)).collect();
-    let client = digest(
-        &turn
-            .session
-            .0
-            .chars()
-            .take_while(|letter| *letter != '/')
-            .collect::<String>(),
-    );
+    let client = client_of(&turn.session);
+    save_for(store, client, turn, digests(calls), digests(keys)).await;
+}
+
+/// Saves a turn of a client, in place of its stored revision.
+async fn save_for(
+    store: &dyn SessionStore,
+    client: Digest,
+    turn: Turn,
+    calls: Vec<Digest>,
+    keys: Vec<Digest>,
+) {
+    let stored = Finder::new(store, client).turn(&turn.id).await.unwrap();
     let saved = SavedTurn {
-        turn,
-        client,
-        calls: digests(calls),
-        keys: digests(keys),
+        record: TurnRecord::new(turn),
+        revision: stored.map_or(0, |stored| stored.revision),
+        calls,
+        keys,
         progress: None,
     };
-    store.save(saved).await.unwrap();
+    let saved = store.save(client, saved).await.unwrap();
+    assert!(matches!(saved, SaveOutcome::Saved { revision: 1.. }), "{saved:?}");
+}
+
+/// Returns the turns of all clients after each point.
+async fn turns(store: &dyn SessionStore, points: &[Digest]) -> Vec<Vec<Arc<Turn>>> {
+    let mut turns = vec![Vec::new(); points.len()];
+    for client in CLIENTS {
+        let found = finder(store, client).turns(points, None).await.unwrap();
+        assert_eq!(found.len(), points.len(), "one list for each point");
+        for (turns, found) in turns.iter_mut().zip(found) {
+            turns.extend(found);
+        }
+    }
+    turns
 }
 
 async fn ids(store: &dyn SessionStore, point: &str) -> Vec<String> {
-    let turns = store.turns(&[digest(point)], None).await.unwrap();
-    assert_eq!(turns.len(), 1, "one list for each point");
+    let turns = turns(store, &[digest(point)]).await;
     turns.concat().iter().map(|turn| turn.id.clone()).collect()
+}
+
+/// Returns the turn of a call of any client.
+async fn turn_of_call(store: &dyn SessionStore, call: &str) -> Option<Arc<Turn>> {
+    for client in CLIENTS {
+        let found = finder(store, client).turn_of_call(digest(call)).await.unwrap();
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// Returns the session of a key of any client.
+async fn session_of_key(store: &dyn SessionStore, key: &str) -> Option<SessionId> {
+    for client in CLIENTS {
+        let found = session_of(store, client, key).await.unwrap();
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// Returns the session of a client's key.
+async fn session_of(
+    store: &dyn SessionStore,
+    client: &str,
+    key: &str,
+) -> Result<Option<SessionId>, StoreError> {
+    let lookup = Lookup {
+        keys: &[digest(key)],
+        ..Lookup::default()
+    };
+    Ok(store.find(digest(client), &lookup).await?.session)
+}
+
+async fn session(store: &dyn SessionStore, id: &SessionId) -> Option<Session> {
+    store.session(client_of(id), id).await.unwrap()
 }
 
 /// Returns the sessions among `a` and `b` that the store has. The look-up does not renew them.
 async fn known(store: &dyn SessionStore) -> Vec<String> {
     let mut known = Vec::new();
     for id in ["a", "b"] {
-        let session = store.session(&SessionId(id.to_owned())).await.unwrap();
+        let session = session(store, &SessionId(id.to_owned())).await;
         known.extend(session.map(|session| session.id.to_string()));
     }
     known

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Folder, Random, digest, is_long, save_with, state, turn};
+use super::own_store::OwnStore;
+use super::{Folder, Random, client_of, digest, finder, is_long, save_with, session_of, state, turn};
 use crate::session::chain::Digest;
 use crate::session::clock;
 use crate::session::file::FileStore;
@@ -19,6 +20,7 @@ async fn stores_follow_a_model() {
     let seeds = if is_long() { 100 } else { 3 };
     for seed in 0..seeds {
         follows_a_model(&MemoryStore::new(), seed, 100).await;
+        follows_a_model(&OwnStore::default(), seed, 100).await;
         let folder = Folder::new(&format!("model-{seed}"));
         let store = FileStore::open(folder.file()).unwrap();
         let model = follows_a_model(&store, seed, 60).await;
@@ -88,9 +90,17 @@ async fn expires(store: &dyn SessionStore, later: &dyn SessionStore, within: Dur
         old.check(later, Expect::Gone).await;
     }
     for point in old.turns.iter().map(|turn| turn.point) {
-        assert_eq!(later.turns(&[point], None).await.unwrap(), [[]; 1]);
+        for client in CLIENTS {
+            assert_eq!(
+                finder(later, client).turns(&[point], None).await.unwrap(),
+                [[]; 1]
+            );
+        }
     }
 }
+
+/// Clients of the sessions. The histories and keys of both are equal, so that a look-up without the client would find turns of both.
+const CLIENTS: [&str; 2] = ["ada", "bob"];
 
 /// Expected content of a store.
 #[derive(Clone, Default)]
@@ -98,7 +108,8 @@ pub(super) struct Model {
     /// In the order in which they were saved.
     turns: Vec<Turn>,
     calls: HashMap<String, String>,
-    keys: HashMap<String, SessionId>,
+    /// Sessions by client and key.
+    keys: HashMap<(&'static str, String), SessionId>,
     /// Time of the latest save of each session.
     saved_at: HashMap<SessionId, Instant>,
     /// Number of expired turns.
@@ -130,13 +141,16 @@ impl Model {
             let kind = ["suspended", "plain"][random.below(2)];
             let id = format!("{kind}-{prefix}{before}-{}", random.below(1 << 30));
             // No turn continues from an expired one.
-            let session = format!("{prefix}s{}/{}", random.below(5), self.expired);
+            let number = random.below(5);
+            let client = CLIENTS[number % 2];
+            let session = format!("{client}/{prefix}s{number}.{}", self.expired);
             // Few points, so that branches and sessions with one visible history occur.
             turn(&id, &session, &format!("{prefix}p{}", random.below(8)))
         };
         saved.truth[0].blocks = vec![Block::text(&"x".repeat(random.below(9000)))];
         let call = format!("call {}", saved.id);
-        let key = format!("{prefix}key {}", random.below(4));
+        let client = CLIENTS[usize::from(client_of(&saved.session) == digest(CLIENTS[1]))];
+        let key = format!("{client} {prefix}key {}", random.below(4));
         let keys = if random.below(2) == 0 {
             vec![key.as_str()]
         } else {
@@ -144,7 +158,7 @@ impl Model {
         };
         save_with(store, saved.clone(), &[&call], &keys).await;
         for key in keys {
-            self.keys.insert(key.to_owned(), saved.session.clone());
+            self.keys.insert((client, key.to_owned()), saved.session.clone());
         }
         self.calls.insert(call, saved.id.clone());
         self.saved_at.insert(saved.session.clone(), Instant::now());
@@ -182,29 +196,41 @@ impl Model {
         let is_missing = |is_there: bool| !is_there && expect == Expect::All;
         let mut points: Vec<Digest> = self.turns.iter().map(|turn| turn.point).collect();
         points.dedup();
-        for (point, found) in points.iter().zip(store.turns(&points, None).await?) {
-            let found: Vec<_> = found.iter().map(AsRef::as_ref).collect();
-            let expected = self.turns.iter().filter(|turn| turn.point == *point);
-            let expected = expected.filter(|turn| expect == Expect::All || found.contains(turn));
-            if found != expected.collect::<Vec<_>>() {
-                return Ok(Some(format!("the turns of {point:?}: {found:?}")));
+        for client in CLIENTS {
+            let of_client = || {
+                let turns = self.turns.iter();
+                turns.filter(|turn| client_of(&turn.session) == digest(client))
+            };
+            for (point, found) in points
+                .iter()
+                .zip(finder(store, client).turns(&points, None).await?)
+            {
+                let found: Vec<_> = found.iter().map(AsRef::as_ref).collect();
+                let expected = of_client().filter(|turn| turn.point == *point);
+                let expected = expected.filter(|turn| expect == Expect::All || found.contains(turn));
+                if found != expected.collect::<Vec<_>>() {
+                    return Ok(Some(format!("the turns of {client} after {point:?}: {found:?}")));
+                }
             }
-        }
-        for (call, id) in &self.calls {
-            let found = store.turn_of_call(digest(call)).await?;
-            let expected = self.turns.iter().find(|turn| turn.id == *id);
-            if is_missing(found.is_some()) || found.is_some() && found.as_deref() != expected {
-                return Ok(Some(format!("the turn of {call}: {found:?}")));
+            for (call, id) in &self.calls {
+                let found = finder(store, client).turn_of_call(digest(call)).await?;
+                let expected = of_client().find(|turn| turn.id == *id);
+                let is_lost = is_missing(found.is_some()) && expected.is_some();
+                if is_lost || found.is_some() && found.as_deref() != expected {
+                    return Ok(Some(format!("the turn of {call} for {client}: {found:?}")));
+                }
             }
-        }
-        for (key, session) in &self.keys {
-            let found = store.session_of_key(digest(key)).await?;
-            if is_missing(found.is_some()) || found.as_ref().is_some_and(|found| found != session) {
-                return Ok(Some(format!("the session of {key}: {found:?}")));
+            for ((owner, key), session) in &self.keys {
+                let found = session_of(store, client, key).await?;
+                let is_lost = is_missing(found.is_some()) && *owner == client;
+                let is_wrong = |found: &SessionId| found != session || *owner != client;
+                if is_lost || found.as_ref().is_some_and(is_wrong) {
+                    return Ok(Some(format!("the session of {key} for {client}: {found:?}")));
+                }
             }
         }
         for turn in &self.turns {
-            let found = store.session(&turn.session).await?;
+            let found = store.session(client_of(&turn.session), &turn.session).await?;
             let mut of_session = self.turns.iter().rev();
             let latest = of_session.find(|other| other.session == turn.session).unwrap();
             let is_right = |found: &Session| found.state == latest.state && found.id == turn.session;

@@ -13,6 +13,7 @@ use crate::session::principal::Principal;
 use crate::session::recognize::{Client, Recognized, call_digest, recognize};
 use crate::session::record::{SessionId, Turn};
 use crate::session::store::{SavedTurn, SessionStore};
+use crate::session::turn_record::TurnRecord;
 use crate::turn::action::{Action, Answer};
 use crate::turn::event::Event;
 use crate::turn::machine::TurnMachine;
@@ -29,12 +30,10 @@ pub(super) struct RequestHandler {
 
 impl RequestHandler {
     pub(super) fn new() -> Self {
+        let key = ChainKey::new([3; 32]);
         Self {
-            key: ChainKey::new([3; 32]),
-            client: Client {
-                principal: Principal::from_key_name("p"),
-                keys: Vec::new(),
-            },
+            client: Client::new(&key, Principal::from_key_name("p"), Vec::new()),
+            key,
         }
     }
 
@@ -84,14 +83,15 @@ impl RequestHandler {
                 .visible_ids()
                 .map(|id| call_digest(&self.key, &self.client.principal, id))
                 .collect();
+            let saved = SavedTurn {
+                record: TurnRecord::new(turn.clone()),
+                revision: 0,
+                calls,
+                keys: Vec::new(),
+                progress: None,
+            };
             store
-                .save(SavedTurn {
-                    client: call_digest(&self.key, &self.client.principal, "client"),
-                    turn: turn.clone(),
-                    calls,
-                    keys: Vec::new(),
-                    progress: None,
-                })
+                .save(self.client.digest, saved)
                 .now_or_never()
                 .unwrap()
                 .unwrap();
