@@ -170,6 +170,7 @@ async fn configured(
     settings.check_tools(gateway.registry(), &keys, mistakes);
     settings.metrics.check(mistakes);
     settings.mcp.check(mistakes);
+    settings.mcp.check_addresses(settings.listen, mistakes).await;
     for client in &settings.clients {
         if let Some(tools) = &client.tools {
             // Unknown names are already recorded as mistakes.

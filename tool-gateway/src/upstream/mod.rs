@@ -7,6 +7,8 @@ mod translation_warnings;
 pub(crate) mod turn_context;
 mod signed_thinking;
 pub(crate) mod transport;
+#[cfg(feature = "mcp")]
+pub(crate) mod tool_server;
 pub(crate) mod answer;
 pub(crate) mod anthropic;
 pub(crate) mod text_calls;

@@ -105,10 +105,15 @@ impl Gateway {
 
     /// Sends a request, and returns the status and the body.
     pub(crate) fn send(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        self.send_with(method, path, "", body)
+    }
+
+    /// Sends a request with further lines of its head.
+    pub(crate) fn send_with(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
         let mut connection = TcpStream::connect(&self.address).unwrap();
         write!(
             connection,
-            "{method} {path} HTTP/1.0\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            "{method} {path} HTTP/1.0\r\nhost: {}\r\n{headers}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             self.address,
             body.len()
         )

@@ -21,5 +21,6 @@ mod gateway;
 mod turns;
 mod generations;
 mod settings;
+mod url;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tool-gateway");

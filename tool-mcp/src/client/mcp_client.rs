@@ -364,13 +364,14 @@ impl McpClient {
     #[cfg(feature = "http")]
     fn tracker(&self, name: &str, arguments: &Value, context: &Context) -> Result<Tracker, Fault> {
         let mut headers = http::HeaderMap::new();
+        let mut has_credentials = false;
         if let Endpoint::Url(url) = &self.server.endpoint
             && let Some(call_headers) = &url.call_headers
         {
             headers = call_headers(context).map_err(Fault::NoHeaders)?;
+            has_credentials = headers.values().any(http::HeaderValue::is_sensitive);
             headers.values_mut().for_each(|value| value.set_sensitive(true));
         }
-        let has_credentials = !headers.is_empty();
         let listing = self.server.listing.borrow();
         for header in listing.headers.get(name).into_iter().flatten() {
             header.insert(arguments, &mut headers);

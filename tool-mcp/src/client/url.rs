@@ -66,7 +66,10 @@ impl McpUrl {
         self
     }
 
-    /// Sets the headers of each call, for example credentials of a user in the [`Context`]. They replace headers of all requests. An
+    /// Sets the headers of each call, for example credentials of a user in the [`Context`]. They replace headers of all requests.
+    ///
+    /// A value that is marked as sensitive (`HeaderValue::set_sensitive`) is a credential of the call: if the server refuses the
+    /// credentials, other calls continue. An
     /// error is a text that ends the sentence "the call was not sent: …"; the call then fails with it.
     pub fn call_headers(
         mut self,

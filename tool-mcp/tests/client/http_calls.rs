@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use tokio::time::Instant;
 use tool_mcp::McpClient;
 use tool_runtime::result::Failure;
@@ -134,10 +134,9 @@ async fn refused_credentials_of_a_call_end_no_connection() {
     });
     let client = peer.client().call_headers(|context| {
         let user: &&str = context.extension().ok_or("missing")?;
-        Ok(HeaderMap::from_iter([(
-            http::header::AUTHORIZATION,
-            user.parse().unwrap(),
-        )]))
+        let mut value: HeaderValue = user.parse().unwrap();
+        value.set_sensitive(true);
+        Ok(HeaderMap::from_iter([(http::header::AUTHORIZATION, value)]))
     });
     let registry = registry(&client.connect().await.unwrap());
     for (user, failure) in [("bad", Some(Failure::Failed)), ("good", None)] {

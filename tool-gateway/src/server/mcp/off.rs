@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tool_runtime::ToolRegistry;
+use axum::http::HeaderMap;
+use tool_runtime::{Context, ToolRegistry};
 
 use crate::server::generations::{ClientTools, Generations};
 use crate::settings::Settings;
@@ -28,6 +29,10 @@ impl McpServers {
 
     pub(crate) fn missing(&self) -> Vec<&str> {
         Vec::new()
+    }
+
+    pub(crate) fn with_request_headers(&self, context: Context, _: &HeaderMap) -> Context {
+        context
     }
 
     pub(crate) async fn stop(&self) {}

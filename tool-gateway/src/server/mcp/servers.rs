@@ -4,16 +4,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::HeaderMap;
 use futures_util::future::join_all;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tool_mcp::McpClient;
-use tool_runtime::{CancellationToken, ToolRegistry};
+use tool_runtime::{CancellationToken, Context, ToolRegistry};
 
 use super::sources::{LeftOutBy, LeftOutTool, McpServerTools, WithServers, with_servers};
 use crate::name_pattern::matches;
+use crate::server::access::hop;
 use crate::server::generations::{ClientTools, Generations};
 use crate::settings::mcp::server::McpServerSettings;
+use crate::settings::mcp::url_headers::RequestHeaders;
 use crate::settings::permissions::ToolAliases;
 use crate::settings::{NamedTools, Settings};
 
@@ -68,7 +71,7 @@ impl McpServers {
             .iter()
             .filter_map(|settings| {
                 Some(McpServer {
-                    client: settings.command()?.start(),
+                    client: settings.start()?,
                     settings: settings.clone(),
                 })
             })
@@ -147,6 +150,28 @@ impl McpServers {
             .filter(|(server, start)| server.settings.required && **start != FirstStart::Listed)
             .map(|(server, _)| server.settings.key.as_str())
             .collect()
+    }
+
+    /// Adds the headers of the client's request that calls of servers at URLs need.
+    pub(crate) fn with_request_headers(&self, context: Context, request: &HeaderMap) -> Context {
+        if !self.servers.iter().any(|server| server.settings.has_url()) {
+            return context;
+        }
+        let mut headers = RequestHeaders {
+            all: HeaderMap::new(),
+            named: HeaderMap::new(),
+        };
+        headers.all.insert(hop::HOP, (hop::hops(request) + 1).into());
+        for name in self
+            .servers
+            .iter()
+            .flat_map(|server| server.settings.client_headers())
+        {
+            if let Some(value) = request.get(name) {
+                headers.named.insert(name.clone(), value.clone());
+            }
+        }
+        context.with_extension(headers)
     }
 
     /// Stops all servers, and waits for their ends for at most 5 s.

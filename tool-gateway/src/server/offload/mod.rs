@@ -15,6 +15,7 @@ pub(crate) fn context(shared: &Shared, job: &Job) -> Context {
     let context = Context::new()
         .with_session(job.session.to_string())
         .with_extension(job.client.principal.clone());
+    let context = shared.mcp.with_request_headers(context, &job.parts.headers);
     let mut tools = job.tools.internal.iter();
     let is_readable = tools.any(|name| shared.settings.tools.ownership.internal_name(name) == READ_OFFLOADED);
     if shared.settings.offload.is_none() || is_readable {

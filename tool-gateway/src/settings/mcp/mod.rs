@@ -3,6 +3,8 @@
 #[cfg(not(feature = "mcp"))]
 mod off;
 #[cfg(feature = "mcp")]
+pub(crate) mod url_headers;
+#[cfg(feature = "mcp")]
 pub(crate) mod server;
 #[cfg(feature = "mcp")]
 mod servers;

@@ -1,5 +1,7 @@
 //! The section `mcp` of a program that was built without the feature `mcp`.
 
+use std::net::SocketAddr;
+
 use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::settings::mistakes::Mistakes;
@@ -10,6 +12,8 @@ pub(crate) struct McpSettings;
 
 impl McpSettings {
     pub(crate) fn check(&self, _: &mut Mistakes) {}
+
+    pub(crate) async fn check_addresses(&self, _: SocketAddr, _: &mut Mistakes) {}
 
     /// Returns whether a tool of an MCP server may have this name: never.
     pub(crate) fn owns(&self, _: &str) -> bool {

@@ -3,20 +3,45 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use axum::http::{HeaderName, HeaderValue};
 use serde::Deserialize;
-use tool_mcp::{McpClient, McpCommand, Protocol};
+use tool_mcp::{McpClient, McpCommand, McpUrl, Protocol};
 use tool_runtime::Policy;
 
+use super::url_headers::{ConfiguredHeaders, HeaderVariables, HeadersFromClient, RequestHeaders};
 use crate::name_pattern::matches;
 use crate::settings::mistakes::Mistakes;
 use crate::settings::variable_name::VariableName;
 use crate::settings::{units, values};
+use crate::upstream::tool_server::ToolServer;
 
 /// Maximum length of a key and of a prefix, so that half of a tool's name is its own.
 const MAX_LENGTH: usize = 32;
+
+/// Sets name, revision and limits of a builder for a command or a URL.
+macro_rules! with_limits {
+    ($builder:expr, $settings:expr) => {
+        $builder
+            .name(&$settings.key)
+            .trust_hints($settings.trust_hints)
+            .protocol(match $settings.protocol {
+                ProtocolName::Auto => Protocol::Auto,
+                ProtocolName::Modern => Protocol::Modern,
+                ProtocolName::Legacy => Protocol::Legacy,
+            })
+            .start_timeout($settings.start_time)
+            .call_timeout($settings.call_time)
+            .max_call_duration($settings.max_time)
+            .max_calls($settings.max_calls)
+            .max_tools($settings.max_tools)
+            .max_message_bytes($settings.max_message_bytes)
+            .max_result_chars($settings.max_result_chars)
+    };
+}
 
 /// A table `[mcp.servers.KEY]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -31,6 +56,9 @@ pub(crate) struct McpServerSettings {
     cwd: Option<PathBuf>,
     env: Variables,
     env_from: Vec<VariableName>,
+    headers: ConfiguredHeaders,
+    headers_env: HeaderVariables,
+    headers_from_client: HeadersFromClient,
     prefix: Option<String>,
     /// Text before each description.
     describe: String,
@@ -117,6 +145,9 @@ impl Default for McpServerSettings {
             cwd: None,
             env: Variables::default(),
             env_from: Vec::new(),
+            headers: ConfiguredHeaders::default(),
+            headers_env: HeaderVariables::default(),
+            headers_from_client: HeadersFromClient::default(),
             prefix: None,
             describe: String::new(),
             tools: vec!["*".to_owned()],
@@ -203,24 +234,47 @@ impl McpServerSettings {
         }
     }
 
-    /// Returns the command that starts the server, if it has one.
-    pub(crate) fn command(&self) -> Option<McpCommand> {
-        let mut command = McpClient::command(self.command.as_ref()?)
-            .name(&self.key)
-            .args(&self.args)
-            .trust_hints(self.trust_hints)
-            .protocol(match self.protocol {
-                ProtocolName::Auto => Protocol::Auto,
-                ProtocolName::Modern => Protocol::Modern,
-                ProtocolName::Legacy => Protocol::Legacy,
-            })
-            .start_timeout(self.start_time)
-            .call_timeout(self.call_time)
-            .max_call_duration(self.max_time)
-            .max_calls(self.max_calls)
-            .max_tools(self.max_tools)
-            .max_message_bytes(self.max_message_bytes)
-            .max_result_chars(self.max_result_chars);
+    /// Returns whether the server is at a URL.
+    pub(crate) fn has_url(&self) -> bool {
+        self.url.is_some()
+    }
+
+    /// Returns the headers of a client's request that calls need.
+    pub(crate) fn client_headers(&self) -> impl Iterator<Item = &HeaderName> {
+        self.headers_from_client.sources()
+    }
+
+    /// Starts the server, or connects to its URL, in the background. Returns `None` if the settings are invalid.
+    pub(crate) fn start(&self) -> Option<McpClient> {
+        match &self.url {
+            Some(url) => self.at_url(url)?.start().ok(),
+            None => Some(self.command()?.start()),
+        }
+    }
+
+    fn at_url(&self, url: &str) -> Option<McpUrl> {
+        let server = ToolServer::new(url).ok()?;
+        let mut server = with_limits!(McpClient::url(url, server), self);
+        for (name, value) in &self.headers.0 {
+            server = server.header(name, value);
+        }
+        for (name, variable) in &self.headers_env.0 {
+            server = server.header(name, variable.value()?);
+        }
+        let from_client = self.headers_from_client.clone();
+        Some(server.call_headers(move |context| {
+            let request = context.extension::<RequestHeaders>();
+            let (all, named) = request.map_or_else(Default::default, |request| {
+                (request.all.clone(), request.named.clone())
+            });
+            let mut headers = all;
+            from_client.insert(&named, &mut headers)?;
+            Ok(headers)
+        }))
+    }
+
+    fn command(&self) -> Option<McpCommand> {
+        let mut command = with_limits!(McpClient::command(self.command.as_ref()?), self).args(&self.args);
         if let Some(directory) = &self.cwd {
             command = command.current_dir(directory);
         }
@@ -231,6 +285,19 @@ impl McpServerSettings {
             command = command.env_from(name.to_string());
         }
         Some(command)
+    }
+
+    /// Checks that the URL of the server is not an address of this gateway.
+    pub(super) async fn check_address(&self, listen: SocketAddr, mistakes: &mut Mistakes) {
+        let server = self.url.as_ref().and_then(|url| ToolServer::new(url).ok());
+        if let Some(server) = server
+            && server.connects_to(listen).await
+        {
+            mistakes.add(
+                &["mcp", "servers", &self.key, "url"],
+                "the server is this gateway itself, which would call itself for ever; name another URL",
+            );
+        }
     }
 
     /// Checks the settings, without a start of the server.
@@ -249,19 +316,19 @@ impl McpServerSettings {
         match (&self.command, &self.url) {
             // A misspelt key is already recorded.
             (None, None) if mistakes.is_correct_in(&table) => {
-                mistakes.add(&table, "missing key `command`");
+                mistakes.add(&table, "missing key `command` or `url`");
             }
             (Some(_), Some(_)) => {
                 mistakes.add(&at("url"), "`command` is set, too; leave one of the two out");
             }
-            (None, Some(_)) => {
-                mistakes.add(
-                    &at("url"),
-                    "servers over HTTP are not supported yet; set `command`",
-                );
+            (None, Some(url)) => {
+                if let Err(error) = ToolServer::check(url) {
+                    mistakes.add(&at("url"), error);
+                }
             }
             (_, None) => {}
         }
+        self.check_transport(mistakes);
         if let Some(prefix) = &self.prefix
             && !is_name(prefix, "_-")
         {
@@ -280,10 +347,57 @@ impl McpServerSettings {
                 );
             }
         }
+        for (name, variable) in &self.headers_env.0 {
+            match variable.value() {
+                None => mistakes.add(
+                    &at("headers_env"),
+                    format_args!("the variable {variable} is not set; set it in the gateway's environment"),
+                ),
+                Some(value) if HeaderValue::from_str(&value).is_err() => mistakes.add(
+                    &at("headers_env"),
+                    format_args!(
+                        "the variable {variable} has no value for the header `{name}`; look for a line break at its end"
+                    ),
+                ),
+                Some(_) => {}
+            }
+        }
         if let Some(directory) = self.cwd.as_ref().filter(|directory| !directory.is_dir()) {
             mistakes.add(
                 &at("cwd"),
                 format_args!("missing directory {}", directory.display()),
+            );
+        }
+    }
+}
+
+impl McpServerSettings {
+    /// Checks that no key of the other transport is set, which would have no effect.
+    fn check_transport(&self, mistakes: &mut Mistakes) {
+        let default = Self::default();
+        let of_command = [
+            ("args", self.args != default.args),
+            ("cwd", self.cwd != default.cwd),
+            ("env", self.env != default.env),
+            ("env_from", self.env_from != default.env_from),
+        ];
+        let of_url = [
+            ("headers", self.headers != default.headers),
+            ("headers_env", self.headers_env != default.headers_env),
+            (
+                "headers_from_client",
+                self.headers_from_client != default.headers_from_client,
+            ),
+        ];
+        let (keys, other): (&[_], _) = match (&self.command, &self.url) {
+            (None, Some(_)) => (&of_command, "command"),
+            (Some(_), None) => (&of_url, "url"),
+            _ => return,
+        };
+        for (name, _) in keys.iter().filter(|(_, is_set)| *is_set) {
+            mistakes.add(
+                &["mcp", "servers", &self.key, name],
+                format_args!("no effect without `{other}`"),
             );
         }
     }

@@ -1,6 +1,7 @@
 //! [`McpSettings`]: all MCP servers, in the order of the file.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 
@@ -33,6 +34,13 @@ impl McpSettings {
                     ),
                 );
             }
+        }
+    }
+
+    /// Checks that no URL is an address of this gateway.
+    pub(crate) async fn check_addresses(&self, listen: SocketAddr, mistakes: &mut Mistakes) {
+        for server in &self.servers {
+            server.check_address(listen, mistakes).await;
         }
     }
 
@@ -126,7 +134,7 @@ mod tests {
             ),
             (
                 "[mcp.servers.git]\nprefix = \"g\"\n",
-                &["gateway.toml:1: mcp.servers.git: missing key `command`"],
+                &["gateway.toml:1: mcp.servers.git: missing key `command` or `url`"],
             ),
             (
                 "[mcp.servers.git_hub]\ncommand = \"git-mcp\"\n",
@@ -162,11 +170,29 @@ mod tests {
                 "[mcp.servers.git]\ncommand = \"git-mcp\"\ncwd = \"/no/such/directory\"\n",
                 &["gateway.toml:3: mcp.servers.git.cwd: missing directory /no/such/directory"],
             ),
+            ("[mcp.servers.web]\nurl = \"https://example.com/mcp\"\n", &[]),
             (
-                "[mcp.servers.web]\nurl = \"https://example.com/mcp\"\n",
+                "[mcp.servers.web]\nurl = \"https://example.com/mcp?key=1\"\nargs = [\"a\"]\nheaders_env = { x-key = \"TOOL_GATEWAY_NO_SUCH_VARIABLE\" }\n",
                 &[
-                    "gateway.toml:2: mcp.servers.web.url: servers over HTTP are not supported yet; set `command`",
+                    "gateway.toml:2: mcp.servers.web.url: invalid URL https://example.com/mcp: it contains a query or a fragment; remove it",
+                    "gateway.toml:3: mcp.servers.web.args: no effect without `command`",
+                    "gateway.toml:4: mcp.servers.web.headers_env: the variable TOOL_GATEWAY_NO_SUCH_VARIABLE is not set; set it in the gateway's environment",
                 ],
+            ),
+            (
+                "[mcp.servers.web]\nurl = \"https://example.com/mcp\"\nheaders = { \"a b\" = \"secret\" }\nheaders_from_client = { x-a = \"é\" }\n",
+                &[
+                    "gateway.toml:3: mcp.servers.web.headers: expected a table with names of headers",
+                    "gateway.toml:4: mcp.servers.web.headers_from_client: expected a table with names of headers",
+                ],
+            ),
+            (
+                "[mcp.servers.web]\nurl = \"https://example.com/mcp\"\nheaders = { x-a = \"secret\\n\" }\n",
+                &["gateway.toml:3: mcp.servers.web.headers: invalid value of the header `x-a`"],
+            ),
+            (
+                "[mcp.servers.git]\ncommand = \"git-mcp\"\nheaders = { x-a = \"1\" }\n",
+                &["gateway.toml:3: mcp.servers.git.headers: no effect without `url`"],
             ),
             (
                 "[mcp.servers.git]\ncommand = \"git-mcp\"\ncall_seconds = 0\npolicy = \"none\"\n",

@@ -16,38 +16,60 @@ pub(super) struct BaseUrl {
     prefix: String,
 }
 
-impl BaseUrl {
-    pub(super) fn parse(url: &str) -> Result<Self, InvalidUpstream> {
-        let invalid = |reason: &str| InvalidUpstream(format!("invalid base URL {}: {reason}", shown(url)));
+/// Words for the mistakes in a URL.
+struct UrlWords {
+    noun: &'static str,
+    /// Place for credentials, which a URL must not have.
+    credentials: &'static str,
+    example: &'static str,
+}
+
+const UPSTREAM: UrlWords = UrlWords {
+    noun: "base URL",
+    credentials: "the key as API key",
+    example: "https://api.anthropic.com",
+};
+
+#[cfg(feature = "mcp")]
+const TOOL_SERVER: UrlWords = UrlWords {
+    noun: "URL",
+    credentials: "a header in `headers_env`",
+    example: "https://example.com/mcp",
+};
+
+impl UrlWords {
+    fn parse(&self, url: &str) -> Result<BaseUrl, InvalidUpstream> {
+        let Self {
+            noun,
+            credentials,
+            example,
+        } = self;
+        let invalid = |reason: &str| InvalidUpstream(format!("invalid {noun} {}: {reason}", shown(url)));
         if url.contains('@') {
-            return Err(invalid(
-                "it contains a user name or password; remove them, and configure the key as API key",
-            ));
+            return Err(invalid(&format!(
+                "it contains a user name or password; remove them, and configure {credentials}"
+            )));
         }
         if url.contains(['?', '#']) {
             return Err(invalid("it contains a query or a fragment; remove it"));
         }
-        let parsed: Uri = url.parse().map_err(|error| {
-            invalid(&format!(
-                "{error}; expected for example https://api.anthropic.com"
-            ))
-        })?;
+        let parsed: Uri = url
+            .parse()
+            .map_err(|error| invalid(&format!("{error}; expected for example {example}")))?;
         let parts = parsed.into_parts();
         let (Some(scheme), Some(authority)) = (parts.scheme, parts.authority) else {
-            return Err(invalid(
-                "missing scheme; expected for example https://api.anthropic.com",
-            ));
+            return Err(invalid(&format!(
+                "missing scheme; expected for example {example}"
+            )));
         };
         if scheme != Scheme::HTTPS && scheme != Scheme::HTTP {
-            return Err(invalid(
-                "unknown scheme; expected for example https://api.anthropic.com",
-            ));
+            return Err(invalid(&format!(
+                "unknown scheme; expected for example {example}"
+            )));
         }
         let host = authority.host();
         if host.is_empty() {
-            return Err(invalid(
-                "missing host; expected for example https://api.anthropic.com",
-            ));
+            return Err(invalid(&format!("missing host; expected for example {example}")));
         }
         // `Authority` ignores a port outside of 0 to 65535, and the default port of the scheme would be used.
         let has_port = authority.as_str().len() > host.len();
@@ -57,17 +79,32 @@ impl BaseUrl {
             ));
         }
         let prefix = parts.path_and_query.as_ref().map_or("", PathAndQuery::path);
-        let prefix = prefix.trim_end_matches('/').to_owned();
-        if prefix.ends_with("/v1") || prefix.ends_with("/v1/messages") {
-            return Err(invalid(
-                "the paths of the API, such as /v1/messages, are appended to it; remove /v1 and the rest of the path",
-            ));
-        }
-        Ok(Self {
+        Ok(BaseUrl {
             scheme,
             authority,
-            prefix,
+            prefix: prefix.trim_end_matches('/').to_owned(),
         })
+    }
+}
+
+impl BaseUrl {
+    pub(super) fn parse(url: &str) -> Result<Self, InvalidUpstream> {
+        let base = UPSTREAM.parse(url)?;
+        if base.prefix.ends_with("/v1") || base.prefix.ends_with("/v1/messages") {
+            return Err(InvalidUpstream(format!(
+                "invalid base URL {}: the paths of the API, such as /v1/messages, are appended to it; remove /v1 and the rest of the path",
+                shown(url)
+            )));
+        }
+        Ok(base)
+    }
+
+    /// Parses the URL of an MCP server. Requests have its path, so the result has none.
+    #[cfg(feature = "mcp")]
+    pub(super) fn parse_origin(url: &str) -> Result<Self, InvalidUpstream> {
+        let mut base = TOOL_SERVER.parse(url)?;
+        base.prefix.clear();
+        Ok(base)
     }
 
     /// Returns path and query of a request at this server; `None` for a target without a path, such as `*`.

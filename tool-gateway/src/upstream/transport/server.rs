@@ -5,6 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri, Version, header};
+#[cfg(feature = "mcp")]
+use bytes::Bytes;
+#[cfg(feature = "mcp")]
+use http_body_util::{Either, Full};
 use secrecy::SecretString;
 
 use super::api_key::ApiKey;
@@ -37,8 +41,17 @@ impl HttpServer {
         base_url: &str,
         api_key: Option<SecretString>,
     ) -> Result<Self, InvalidUpstream> {
-        let base = BaseUrl::parse(base_url)?;
         let api_key = api_key.map(|key| ApiKey::new(&key)).transpose()?;
+        Self::with_base(BaseUrl::parse(base_url)?, api_key)
+    }
+
+    /// Creates a server for the URL of an MCP server. Requests have the path of this URL, and the headers that they need.
+    #[cfg(feature = "mcp")]
+    pub(in crate::upstream) fn at_origin(url: &str) -> Result<Self, InvalidUpstream> {
+        Self::with_base(BaseUrl::parse_origin(url)?, None)
+    }
+
+    fn with_base(base: BaseUrl, api_key: Option<ApiKey>) -> Result<Self, InvalidUpstream> {
         let connector = Connector::new(base.is_https())
             .map_err(|error| InvalidUpstream(format!("TLS cannot be set up for {base}: {error}")))?;
         let (server, host) = base.server()?;
@@ -75,6 +88,12 @@ impl HttpServer {
         self.key_variable = Some(variable);
     }
 
+    /// Checks the URL of an MCP server.
+    #[cfg(feature = "mcp")]
+    pub(in crate::upstream) fn check_origin(url: &str) -> Result<(), InvalidUpstream> {
+        BaseUrl::parse_origin(url).map(|_| ())
+    }
+
     /// Checks a base URL without creating a server.
     pub(in crate::upstream) fn check(base_url: &str) -> Result<(), InvalidUpstream> {
         BaseUrl::parse(base_url).map(|_| ())
@@ -99,31 +118,58 @@ impl HttpServer {
         &self,
         request: Request<RequestBody>,
     ) -> Result<Response<Body>, UpstreamError> {
+        self.exchange(request).await.map_err(|error| match error {
+            ExchangeError::Path(uri) => {
+                UpstreamError::new(format!("the path {uri} cannot be requested from {}", self.base))
+            }
+            ExchangeError::Address(error) => UpstreamError::new(format!("{}: {error}", self.base)),
+            ExchangeError::Send(error) => self.no_response(&error),
+            ExchangeError::Proxy => UpstreamError::new(format!(
+                "the upstream {} cannot be reached: {PROXY_AUTHORIZATION}",
+                self.base
+            )),
+        })
+    }
+
+    /// Sends a request at most once, also if the server closes a reused connection.
+    #[cfg(feature = "mcp")]
+    pub(in crate::upstream) async fn send_once(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Body>, SendOnceError> {
+        // The pool repeats only requests whose bodies it can copy.
+        let request = request.map(|body| Either::Right(Body::new(body)));
+        self.exchange(request).await.map_err(|error| match error {
+            ExchangeError::Path(uri) => SendOnceError::unsent(format!("invalid path {uri}")),
+            ExchangeError::Address(error) => SendOnceError::unsent(error),
+            ExchangeError::Send(SendError::Connecting(error)) => {
+                SendOnceError::unsent(first_cause(error.as_ref()))
+            }
+            ExchangeError::Send(SendError::NoResponse(error)) => SendOnceError {
+                reason: first_cause(&error),
+                is_sent: true,
+            },
+            ExchangeError::Proxy => SendOnceError::unsent(PROXY_AUTHORIZATION.to_owned()),
+        })
+    }
+
+    async fn exchange(&self, request: Request<RequestBody>) -> Result<Response<Body>, ExchangeError> {
         let (mut parts, body) = request.into_parts();
-        let path = self.base.join(&parts.uri).ok_or_else(|| {
-            UpstreamError::new(format!(
-                "the path {} cannot be requested from {}",
-                parts.uri, self.base
-            ))
-        })?;
+        let path = self.base.join(&parts.uri);
+        let path = path.ok_or_else(|| ExchangeError::Path(parts.uri.clone()))?;
         self.prepare(parts.uri.path(), &mut parts.headers);
         parts.uri = path.into();
         if let Some((proxy, server)) = &self.proxy {
             let addressed = proxy.address(server, &mut parts);
-            addressed.map_err(|error| UpstreamError::new(format!("{}: {error}", self.base)))?;
+            addressed.map_err(|error| ExchangeError::Address(error.to_string()))?;
         }
         parts.version = Version::HTTP_11;
         parts.extensions.clear();
         let request = Request::from_parts(parts, body);
-        let response = self.pool.send(request).await;
-        let mut response = response.map_err(|error| self.no_response(&error))?;
+        let mut response = self.pool.send(request).await.map_err(ExchangeError::Send)?;
         if self.proxy.is_some() && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
-            // The words of the connector of HTTPS. The response of the proxy would ask the client for the operator's credentials.
-            let error = "the proxy of the environment: proxy authorization required";
-            return Err(UpstreamError::new(format!(
-                "the upstream {} cannot be reached: {error}",
-                self.base
-            )));
+            // The response of the proxy would ask the client for the operator's credentials.
+            return Err(ExchangeError::Proxy);
         }
         self.warn_of_refused_key(response.status());
         // The client's connection may have another HTTP version.
@@ -166,6 +212,37 @@ impl HttpServer {
         };
         let cause = first_cause(error.as_error());
         UpstreamError::new(format!("the upstream {} {failure}: {cause}", self.base))
+    }
+}
+
+/// Fact about a proxy of the environment, in the words of the connector of HTTPS.
+const PROXY_AUTHORIZATION: &str = "the proxy of the environment: proxy authorization required";
+
+/// Error of an exchange.
+enum ExchangeError {
+    /// The target of the request has no path.
+    Path(Uri),
+    /// The request cannot be addressed to the proxy.
+    Address(String),
+    Send(SendError),
+    /// The proxy has refused the request.
+    Proxy,
+}
+
+/// Error of a request that is sent at most once.
+#[cfg(feature = "mcp")]
+pub(in crate::upstream) struct SendOnceError {
+    pub(in crate::upstream) reason: String,
+    pub(in crate::upstream) is_sent: bool,
+}
+
+#[cfg(feature = "mcp")]
+impl SendOnceError {
+    fn unsent(reason: String) -> Self {
+        Self {
+            reason,
+            is_sent: false,
+        }
     }
 }
 
