@@ -16,7 +16,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     PROGRAM.run(arguments, |command: &Command, terminal| match command {
         Command::Local(command) => command.run(terminal),
         Command::Serve(options) => serve::run(options, terminal),
-        Command::Tools(options) => tools::print(options),
+        Command::Tools(options) => tools::print(options, terminal),
         Command::Call(options) => tools::call(options, terminal),
     })
 }

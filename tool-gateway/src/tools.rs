@@ -1,14 +1,19 @@
-//! Tools of the program: their registry, and the commands `tools` and `call`, which need no server.
+//! Tools of the program: their registry, and the commands `tools` and `call`, which need no gateway.
 
 use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
+use tokio::runtime::Runtime;
 use tool_builtins::todo::{todo_read, todo_write};
 use tool_cli::{Failure, Outcome, Terminal, visible};
 use tool_runtime::format::{anthropic, mcp, openai};
-use tool_runtime::{RegistryError, ToolCall, ToolRegistry};
+use tool_runtime::{RegistryError, ToolCall, ToolOutcome, ToolRegistry};
 
+use crate::server::mcp::McpServers;
+use crate::server::mcp::listed_tools::ListedTools;
+use crate::settings::Settings;
 use crate::settings::mistakes::Mistakes;
 use crate::settings::unknown_tool::UnknownTool;
 use crate::settings::workspace::{WorkspaceArgs, WorkspaceSettings};
@@ -18,6 +23,9 @@ pub(crate) struct ToolsOptions {
     /// API whose form the definitions have
     #[arg(long, value_name = "API", default_value = "anthropic")]
     pub(crate) format: Format,
+    /// The configuration file, whose MCP servers are started and stopped
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArgs,
 }
@@ -39,6 +47,9 @@ pub(crate) struct CallOptions {
     /// Its arguments, as a model writes them
     #[arg(value_name = "JSON", default_value = "{}")]
     pub(crate) arguments: String,
+    /// The configuration file, whose MCP servers are started and stopped
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArgs,
 }
@@ -65,18 +76,45 @@ pub(crate) fn loaded(
         .map_err(|error| Failure::Message(format!("the tools cannot be registered: {error}")))
 }
 
-/// Returns the registry of a command without a configuration file.
-fn command_registry(options: &WorkspaceArgs) -> Result<ToolRegistry, Failure> {
-    let (mut workspace, mut mistakes) = (WorkspaceSettings::default(), Mistakes::default());
-    workspace.set_options(options, &mut mistakes);
-    let registry = loaded(&workspace, &mut mistakes)?;
+/// Returns the settings of a command's configuration file.
+fn command_settings(config: Option<&Path>, workspace: &WorkspaceArgs) -> Result<CommandTools, Failure> {
+    let (mut settings, mut mistakes) = Settings::load_file(config).map_err(Failure::Message)?;
+    settings.workspace.set_options(workspace, &mut mistakes);
+    let registry = loaded(&settings.workspace, &mut mistakes)?;
+    let registry = settings.tools.select(registry, &mut mistakes);
+    settings.mcp.check(&mut mistakes);
     let checked = mistakes.into_result();
     checked.map_err(|mistakes| Failure::Message(mistakes.to_string()))?;
-    Ok(registry)
+    Ok(CommandTools { settings, registry })
 }
 
-pub(crate) fn print(options: &ToolsOptions) -> Result<Outcome, Failure> {
-    let registry = command_registry(&options.workspace)?;
+/// Tools of a command, and the settings of its servers.
+struct CommandTools {
+    settings: Settings,
+    registry: ToolRegistry,
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Failure::Message(format!("no runtime can be started: {error}")))
+}
+
+pub(crate) fn print(options: &ToolsOptions, terminal: Terminal) -> Result<Outcome, Failure> {
+    let CommandTools { settings, registry } =
+        command_settings(options.config.as_deref(), &options.workspace)?;
+    let ListedTools {
+        registry,
+        left_out,
+        failures,
+    } = runtime()?.block_on(async {
+        let servers = McpServers::start_for(&settings, None);
+        let listed = servers.listed(registry).await;
+        servers.stop().await;
+        listed
+    });
+    for line in left_out.iter().chain(&failures) {
+        terminal.print(&format!("{}\n", visible(line)));
+    }
     let definitions = registry.tool_definitions();
     let forms: Vec<Value> = match options.format {
         Format::Anthropic => definitions.into_iter().map(anthropic::tool).collect(),
@@ -85,17 +123,34 @@ pub(crate) fn print(options: &ToolsOptions) -> Result<Outcome, Failure> {
     };
     let text = serde_json::to_string_pretty(&forms).unwrap_or_default();
     writeln!(io::stdout(), "{text}").map_err(|error| Failure::writing(&error))?;
-    Ok(Outcome::Success)
+    Ok(Outcome::success_if(failures.is_empty()))
+}
+
+async fn call_tool(registry: &ToolRegistry, options: &CallOptions) -> Result<ToolOutcome, Failure> {
+    UnknownTool::check(registry, [options.name.as_str()])
+        .map_err(|error| Failure::Message(visible(&error.to_string())))?;
+    let call = ToolCall::new("toolu_cli", &options.name, options.arguments.as_str());
+    Ok(registry.call(call).await)
 }
 
 pub(crate) fn call(options: &CallOptions, terminal: Terminal) -> Result<Outcome, Failure> {
-    let registry = command_registry(&options.workspace)?;
-    UnknownTool::check(&registry, [options.name.as_str()])
-        .map_err(|error| Failure::Message(visible(&error.to_string())))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Message(format!("no runtime can be started: {error}")))?;
-    let call = ToolCall::new("toolu_cli", &options.name, options.arguments.as_str());
-    let outcome = runtime.block_on(registry.call(call));
+    let CommandTools { settings, registry } =
+        command_settings(options.config.as_deref(), &options.workspace)?;
+    let outcome = runtime()?.block_on(async {
+        if registry.get_tool(&options.name).is_some() {
+            return call_tool(&registry, options).await;
+        }
+        let servers = McpServers::start_for(&settings, Some(&options.name));
+        let listed = servers.listed(registry).await;
+        let outcome = match listed.failures.first() {
+            Some(failure) if listed.registry.get_tool(&options.name).is_none() => {
+                Err(Failure::Message(visible(failure)))
+            }
+            _ => call_tool(&listed.registry, options).await,
+        };
+        servers.stop().await;
+        outcome
+    })?;
     for warning in &outcome.warnings {
         terminal.print(&format!("{}\n", visible(&warning.to_string())));
     }

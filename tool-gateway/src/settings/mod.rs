@@ -28,6 +28,7 @@ pub(crate) mod options;
 
 use std::env;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 
 use serde::Deserialize;
 use tool_runtime::ToolRegistry;
@@ -149,7 +150,19 @@ impl Settings {
     ///
     /// If the file cannot be read.
     pub(crate) fn load(options: &ServeOptions) -> Result<(Self, Mistakes), String> {
-        let (mut settings, mut mistakes) = match &options.config {
+        let (mut settings, mut mistakes) = Self::load_file(options.config.as_deref())?;
+        settings.set_options(options, &mut mistakes);
+        settings.set_environment(&mut mistakes);
+        Ok((settings, mistakes))
+    }
+
+    /// Loads settings from the file, or the default values without a file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    pub(crate) fn load_file(path: Option<&Path>) -> Result<(Self, Mistakes), String> {
+        Ok(match path {
             None => (Self::default(), Mistakes::default()),
             Some(path) => {
                 let path_text = path.display().to_string();
@@ -163,10 +176,7 @@ impl Settings {
                 } = Self::read(&text);
                 (settings, Mistakes::in_file(path_text, lines, mistakes))
             }
-        };
-        settings.set_options(options, &mut mistakes);
-        settings.set_environment(&mut mistakes);
-        Ok((settings, mistakes))
+        })
     }
 
     /// Reads the text of a file.

@@ -99,8 +99,29 @@ impl Gateway {
         self.log.wait_for(part)
     }
 
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Returns the child processes of the program.
+    pub(crate) fn children(&self) -> Vec<u32> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        tasks
+            .flat_map(|task| {
+                let children = task.unwrap().path().join("children");
+                let text = std::fs::read_to_string(children).unwrap_or_default();
+                text.split_whitespace()
+                    .map(|pid| pid.parse().unwrap())
+                    .collect::<Vec<u32>>()
+            })
+            .collect()
+    }
+
+    /// Kills the program, and returns its directory for the next one.
+    pub(crate) fn kill(mut self) -> Directory {
+        self.signal("-KILL");
+        self.child.wait().unwrap();
+        self.directory.take().unwrap()
     }
 
     /// Sends a request, and returns the status and the body.

@@ -59,6 +59,12 @@ fn a_session_keeps_the_tools_of_its_first_turn() {
     let [before, after] = [0, 2].map(|at| upstream.requests()[at]["tools"].to_string());
     assert_eq!(before, after);
 
+    let (_, metrics) = gateway.send("GET", "/metrics", "");
+    assert!(
+        metrics.contains("tool_gateway_mcp_definitions_changed_total{server=\"peer\"} 1\n"),
+        "{metrics}"
+    );
+
     // A model that calls a tool of an earlier generation receives an error, and the client no call.
     let answer = gateway.ask(&request(&[message("user", "A third".into())]));
     assert_eq!(answer["content"], text("four"));

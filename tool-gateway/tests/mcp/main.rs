@@ -22,5 +22,7 @@ mod turns;
 mod generations;
 mod settings;
 mod url;
+mod commands;
+mod sdk;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tool-gateway");

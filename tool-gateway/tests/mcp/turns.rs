@@ -166,6 +166,16 @@ fn a_call_waits_for_a_server_that_starts_again() {
     assert_ne!(result(1)["content"], result(3)["content"]);
     assert!(result(3)["is_error"].is_null(), "{}", result(3));
     assert_eq!(upstream.tools()[0], upstream.tools()[3]);
+    let (_, metrics) = gateway.send("GET", "/metrics", "");
+    for wanted in [
+        "tool_gateway_mcp_servers{server=\"peer\",state=\"ready\"} 1\n",
+        "tool_gateway_mcp_servers{server=\"peer\",state=\"failed\"} 0\n",
+        "tool_gateway_mcp_starts_total{server=\"peer\",result=\"ok\"} 2\n",
+        "tool_gateway_mcp_call_seconds_count{server=\"peer\",outcome=\"ok\"} 2\n",
+        "tool_gateway_mcp_tools{server=\"peer\"} 11\n",
+    ] {
+        assert!(metrics.contains(wanted), "{wanted}{metrics}");
+    }
 }
 
 #[test]
@@ -175,7 +185,7 @@ fn servers_end_with_the_gateway() {
         ALWAYS.to_owned() + &server("peer", &json!({}), "") + &server("deaf", &json!({ "deaf": true }), "");
     let mut gateway = Gateway::start(&upstream, &configuration);
     gateway.ask(&request("Hi"));
-    let pids = children(&gateway);
+    let pids = gateway.children();
     assert_eq!(pids.len(), 2);
     assert!(gateway.stop());
     for pid in pids {
@@ -189,24 +199,10 @@ fn servers_end_with_a_killed_gateway() {
     let upstream = Upstream::start(vec![text("done")]);
     let gateway = Gateway::start(&upstream, &(ALWAYS.to_owned() + &server("peer", &json!({}), "")));
     gateway.ask(&request("Hi"));
-    let pids = children(&gateway);
+    let pids = gateway.children();
     assert_eq!(pids.len(), 1);
     gateway.signal("-KILL");
     for pid in pids {
         wait_for_end(pid);
     }
-}
-
-/// Returns the child processes of the program.
-fn children(gateway: &Gateway) -> Vec<u32> {
-    let tasks = std::fs::read_dir(format!("/proc/{}/task", gateway.pid())).unwrap();
-    tasks
-        .flat_map(|task| {
-            let children = task.unwrap().path().join("children");
-            let text = std::fs::read_to_string(children).unwrap_or_default();
-            text.split_whitespace()
-                .map(|pid| pid.parse().unwrap())
-                .collect::<Vec<u32>>()
-        })
-        .collect()
 }

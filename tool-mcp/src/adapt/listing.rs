@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::fmt;
+use std::time::Duration;
 
 use serde_json::Value;
 use tool_runtime::definition::Hints;
@@ -75,6 +76,8 @@ pub(crate) struct Listing {
     pub(crate) left_out: Vec<LeftOut>,
     /// Repairs of definitions, for the log.
     pub(crate) warnings: Vec<String>,
+    /// Time for which the list is fresh, by the server's word.
+    pub(crate) ttl: Duration,
     /// Headers of calls, by the names of the tools that request headers.
     #[cfg(feature = "http")]
     pub(crate) headers: HashMap<String, Vec<ParameterHeader>>,

@@ -26,6 +26,9 @@ use crate::client::wire::Wire;
 const START_WAIT: Duration = Duration::from_secs(5);
 /// Time for output that is still in the pipe when the process has ended.
 const DRAIN: Duration = Duration::from_millis(250);
+/// Shortest and longest time for which a list is fresh, whatever the server writes.
+const MIN_TTL: Duration = Duration::from_secs(60);
+const MAX_TTL: Duration = Duration::from_secs(24 * 3600);
 /// Time from a change of the list to its refresh: changes come in groups.
 const REFRESH_DELAY: Duration = Duration::from_secs(1);
 /// Shortest time between two refreshes.
@@ -63,6 +66,8 @@ pub(crate) struct Server {
     pub(crate) settings: Settings,
     pub(crate) state: watch::Sender<State>,
     pub(crate) listing: watch::Sender<Arc<Listing>>,
+    /// Time from which the list is stale.
+    stale_at: watch::Sender<Instant>,
     /// Permits of concurrent calls.
     pub(crate) calls: Semaphore,
     pub(crate) stop: CancellationToken,
@@ -82,6 +87,7 @@ impl Server {
             settings,
             state: watch::Sender::new(State::Starting(None)),
             listing: watch::Sender::default(),
+            stale_at: watch::Sender::new(Instant::now()),
             calls,
             stop: CancellationToken::new(),
         })
@@ -298,6 +304,23 @@ impl Server {
         Ok(())
     }
 
+    /// Refreshes the list of a ready server in the background, if it is stale.
+    pub(crate) fn refresh_if_stale(&self) {
+        let now = Instant::now();
+        if let State::Ready(connection) = &*self.state.borrow()
+            && self.stale_at.send_if_modified(|stale_at| {
+                let is_stale = *stale_at <= now;
+                if is_stale {
+                    // Until the refresh, which may fail.
+                    *stale_at = now + MIN_TTL;
+                }
+                is_stale
+            })
+        {
+            connection.wire.list_changed.notify_one();
+        }
+    }
+
     /// Refreshes the list after changes. Returns never.
     pub(crate) async fn refresh(&self, connection: &Connection) {
         let mut last = Instant::now();
@@ -339,6 +362,8 @@ impl Server {
 
     /// Publishes a list, if it differs from the last.
     fn publish(&self, listing: Listing) {
+        self.stale_at
+            .send_replace(Instant::now() + listing.ttl.clamp(MIN_TTL, MAX_TTL));
         let server = self.settings.name.as_str();
         self.listing.send_if_modified(|last| {
             let is_changed = last.tools != listing.tools || last.left_out != listing.left_out;

@@ -36,6 +36,8 @@ pub(crate) async fn list(
             Err(error) if is_without_tools(&error) => return Ok(listing),
             Err(error) => return Err(describe(error, connection, limit)),
         };
+        let ttl = page.get("ttlMs").and_then(Value::as_u64);
+        listing.ttl = listing.ttl.max(Duration::from_millis(ttl.unwrap_or_default()));
         let tools = page.get("tools").and_then(Value::as_array);
         let tools = tools.ok_or("invalid answer to `tools/list`; expected `tools`")?;
         for tool in tools {

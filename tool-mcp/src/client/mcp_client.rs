@@ -230,6 +230,29 @@ impl McpClient {
         }
     }
 
+    /// Waits until the status differs from `last`, and returns it.
+    pub async fn status_after(&self, last: &McpStatus) -> McpStatus {
+        let mut state = self.server.state.subscribe();
+        loop {
+            let status = self.status();
+            // The sender is in the server, so there is no error.
+            if status != *last || state.changed().await.is_err() {
+                return status;
+            }
+        }
+    }
+
+    /// Lists the tools again in the background, if the list is older than its `ttlMs` and than a minute.
+    /// [`changed`](Self::changed) returns if tools have changed.
+    pub fn refresh_if_stale(&self) {
+        self.server.refresh_if_stale();
+    }
+
+    /// Marks the current list as the list that [`changed`](Self::changed) has found.
+    pub fn mark_unchanged(&mut self) {
+        self.listing.mark_unchanged();
+    }
+
     /// Returns the name of the server in messages and in the log.
     pub fn name(&self) -> &str {
         &self.server.settings.name

@@ -456,6 +456,10 @@ impl Gateway {
 
     /// Adds the tools of MCP servers.
     pub(crate) fn with_mcp_servers(mut self, servers: McpServers) -> Self {
+        #[cfg(feature = "mcp")]
+        {
+            self.shared.metrics.mcp = servers.metrics();
+        }
         self.shared.mcp = servers;
         self
     }

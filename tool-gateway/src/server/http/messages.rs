@@ -387,6 +387,9 @@ async fn look_up(
     let mut generation = shared.generations.current();
     let mut tools = classified(shared, &generation, &client, request)?;
     let recognized = recognized(shared, &client, request, &tools).await?;
+    if recognized.session.is_none() {
+        shared.mcp.refresh();
+    }
     let last = recognized.last_known_turn().and_then(|turn| turn.generation);
     if let Some(first) = shared.generations.other(&generation, last) {
         tools = classified(shared, &first, &client, request)?;

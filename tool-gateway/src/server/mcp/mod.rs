@@ -1,7 +1,10 @@
 //! Servers of MCP: their processes, and the generations of their tools. The entry is [`McpServers`].
 
+pub(crate) mod listed_tools;
 #[cfg(not(feature = "mcp"))]
 mod off;
+#[cfg(feature = "mcp")]
+mod timed_calls;
 #[cfg(feature = "mcp")]
 mod sources;
 #[cfg(feature = "mcp")]

@@ -8,13 +8,15 @@ use axum::http::HeaderMap;
 use futures_util::future::join_all;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
-use tool_mcp::McpClient;
+use tool_mcp::{McpClient, McpStatus};
 use tool_runtime::{CancellationToken, Context, ToolRegistry};
 
+use super::listed_tools::ListedTools;
 use super::sources::{LeftOutBy, LeftOutTool, McpServerTools, WithServers, with_servers};
 use crate::name_pattern::matches;
 use crate::server::access::hop;
 use crate::server::generations::{ClientTools, Generations};
+use crate::server::observe::mcp_metrics::McpMetrics;
 use crate::settings::mcp::server::McpServerSettings;
 use crate::settings::mcp::url_headers::RequestHeaders;
 use crate::settings::permissions::ToolAliases;
@@ -34,6 +36,7 @@ pub(crate) struct McpServers {
     /// Patterns of the settings for tools of servers.
     patterns: Arc<[NamedTools]>,
     tasks: Arc<Tasks>,
+    metrics: McpMetrics,
 }
 
 /// A server with its settings.
@@ -65,10 +68,26 @@ impl Drop for Tasks {
 impl McpServers {
     /// Starts all servers in the background, in parallel.
     pub(crate) fn start(settings: &Settings, aliases: &ToolAliases) -> Self {
+        Self::start_some(settings, aliases, |_| true)
+    }
+
+    /// Starts the servers that may have a tool with this name, or all servers.
+    pub(crate) fn start_for(settings: &Settings, tool: Option<&str>) -> Self {
+        Self::start_some(settings, &ToolAliases::default(), |server| {
+            tool.is_none_or(|tool| server.prefix().is_empty() || server.owns(tool))
+        })
+    }
+
+    fn start_some(
+        settings: &Settings,
+        aliases: &ToolAliases,
+        is_wanted: impl Fn(&McpServerSettings) -> bool,
+    ) -> Self {
         let servers: Arc<[_]> = settings
             .mcp
             .servers
             .iter()
+            .filter(|settings| is_wanted(settings))
             .filter_map(|settings| {
                 Some(McpServer {
                     client: settings.start()?,
@@ -82,6 +101,7 @@ impl McpServers {
             aliases: aliases.clone(),
             patterns: settings.server_patterns().into(),
             tasks: Arc::default(),
+            metrics: McpMetrics::default(),
         }
     }
 
@@ -106,6 +126,7 @@ impl McpServers {
             left_out: Vec::new(),
             aliases: self.aliases.clone(),
             patterns: Some(Arc::clone(&self.patterns)),
+            metrics: self.metrics.clone(),
             first_starts: self.first_starts.clone(),
             generations: Arc::clone(&generations),
         };
@@ -117,6 +138,37 @@ impl McpServers {
             }
         });
         generations
+    }
+
+    /// Waits for the first starts of all servers, and returns the tools of the servers with these tools.
+    pub(crate) async fn listed(&self, registry: ToolRegistry) -> ListedTools {
+        let starts = join_all(self.servers.iter().map(|server| server.client.ready())).await;
+        let failures = starts.into_iter().filter_map(Result::err);
+        let tools = self.servers.iter().map(|server| {
+            let tools = McpServerTools::new(&server.settings, &server.client, &self.metrics);
+            (&server.settings, tools)
+        });
+        let WithServers {
+            registry, left_out, ..
+        } = with_servers(registry, tools);
+        let left_out = left_out.iter().filter(|tool| tool.source != LeftOutBy::Settings);
+        ListedTools {
+            registry,
+            left_out: left_out.map(ToString::to_string).collect(),
+            failures: failures.map(|error| error.to_string()).collect(),
+        }
+    }
+
+    /// Lists tools again in the background, if their list is older than its server allows.
+    pub(crate) fn refresh(&self) {
+        for server in &*self.servers {
+            server.client.refresh_if_stale();
+        }
+    }
+
+    /// Returns the counters, if there are servers.
+    pub(crate) fn metrics(&self) -> Option<McpMetrics> {
+        (!self.servers.is_empty()).then(|| self.metrics.clone())
     }
 
     /// Waits for the first starts of the servers that may have tools with these names, or of all servers: for 5 s, and for required servers
@@ -189,6 +241,8 @@ struct ToolChange {
     /// Index of the server.
     server: usize,
     first_start: FirstStart,
+    /// Whether the server had listed its tools before.
+    is_later: bool,
 }
 
 /// Publishes generations.
@@ -203,6 +257,7 @@ struct Publisher {
     aliases: ToolAliases,
     /// Patterns that are not checked yet.
     patterns: Option<Arc<[NamedTools]>>,
+    metrics: McpMetrics,
     first_starts: watch::Sender<Vec<FirstStart>>,
     generations: Arc<Generations>,
 }
@@ -213,6 +268,8 @@ impl Publisher {
         let servers = Arc::clone(&self.servers);
         let watches = servers.iter().enumerate();
         let watches = join_all(watches.map(|(index, server)| watch(index, server.client.clone(), &sender)));
+        let metrics = self.metrics.clone();
+        let states = join_all(servers.iter().map(|server| watch_state(server, &metrics)));
         let publishes = async {
             while let Some(change) = changes.recv().await {
                 let mut all = vec![change];
@@ -222,19 +279,20 @@ impl Publisher {
                 self.publish(all).await;
             }
         };
-        tokio::join!(watches, publishes);
+        tokio::join!(watches, states, publishes);
     }
 
     /// Publishes the next generation.
     async fn publish(&mut self, changes: Vec<ToolChange>) {
         let (servers, own) = (Arc::clone(&self.servers), self.own.clone());
         let mut tools = std::mem::take(&mut self.tools);
+        let metrics = self.metrics.clone();
         let indexes: Vec<_> = changes.iter().map(|change| change.server).collect();
         // A list of a thousand schemas is compiled for milliseconds.
         let built = tokio::task::spawn_blocking(move || {
             for index in indexes {
                 if let (Some(tools), Some(server)) = (tools.get_mut(index), servers.get(index)) {
-                    *tools = McpServerTools::new(&server.settings, &server.client);
+                    *tools = McpServerTools::new(&server.settings, &server.client, &metrics);
                 }
             }
             let settings = servers.iter().map(|server| &server.settings);
@@ -248,7 +306,18 @@ impl Publisher {
             registry,
             left_out,
             aliases,
+            counts,
         } = all;
+        for (server, count) in &counts {
+            self.metrics.set_tools(server, *count);
+        }
+        let reasons = left_out.iter().map(|tool| (tool.server.as_str(), tool.reason));
+        self.metrics.set_left_out(reasons);
+        for change in changes.iter().filter(|change| change.is_later) {
+            if let Some(server) = self.servers.get(change.server) {
+                self.metrics.change(&server.settings.key);
+            }
+        }
         for (tool, alias) in &aliases {
             self.aliases.insert(tool.clone(), alias);
         }
@@ -308,9 +377,48 @@ async fn watch(server: usize, mut client: McpClient, changes: &mpsc::UnboundedSe
         Ok(()) => FirstStart::Listed,
         Err(_) => FirstStart::Failed,
     };
-    let send = |first_start| changes.send(ToolChange { server, first_start }).is_ok();
-    let mut is_open = send(first_start);
+    let mut has_listed = first_start == FirstStart::Listed;
+    if has_listed {
+        client.mark_unchanged();
+    }
+    let send = |first_start, is_later| {
+        let change = ToolChange {
+            server,
+            first_start,
+            is_later,
+        };
+        changes.send(change).is_ok()
+    };
+    let mut is_open = send(first_start, false);
     while is_open && client.changed().await {
-        is_open = send(FirstStart::Listed);
+        is_open = send(FirstStart::Listed, has_listed);
+        has_listed = true;
+    }
+}
+
+/// Counts the starts of a server, and its state.
+async fn watch_state(server: &McpServer, metrics: &McpMetrics) {
+    let key = server.settings.key.as_str();
+    let mut status = server.client.status();
+    loop {
+        let state = match &status {
+            McpStatus::Starting => "starting",
+            McpStatus::Ready => "ready",
+            McpStatus::Unauthorized(_) => "unauthorized",
+            McpStatus::Stopped => "stopped",
+            _ => "failed",
+        };
+        metrics.set_state(key, state);
+        if status == McpStatus::Stopped {
+            return;
+        }
+        let next = server.client.status_after(&status).await;
+        let was_starting = status == McpStatus::Starting;
+        match &next {
+            McpStatus::Ready => metrics.start(key, true),
+            McpStatus::Failed(_) | McpStatus::Unauthorized(_) if was_starting => metrics.start(key, false),
+            _ => {}
+        }
+        status = next;
     }
 }

@@ -6,6 +6,8 @@ use tool_mcp::McpClient;
 use tool_runtime::ToolRegistry;
 use tracing::subscriber::NoSubscriber;
 
+use super::timed_calls::TimedCalls;
+use crate::server::observe::mcp_metrics::McpMetrics;
 use crate::settings::mcp::server::McpServerSettings;
 
 /// Tool of a server that is not offered.
@@ -50,7 +52,7 @@ pub(crate) struct McpServerTools {
 
 impl McpServerTools {
     /// Builds the tools of a server's current list: filtered, described, and in the order of their names.
-    pub(crate) fn new(settings: &McpServerSettings, client: &McpClient) -> Self {
+    pub(crate) fn new(settings: &McpServerSettings, client: &McpClient, metrics: &McpMetrics) -> Self {
         let left_out = |source, tool: String, reason, detail| LeftOutTool {
             server: settings.key.clone(),
             tool,
@@ -81,7 +83,9 @@ impl McpServerTools {
                 definition.hints.deferred = Some(true);
             }
         }
-        let mut registry = ToolRegistry::new().with_policy(settings.policy());
+        let mut registry = ToolRegistry::new()
+            .with_policy(settings.policy())
+            .layer(TimedCalls::new(metrics.clone(), &settings.key));
         let unusable = quietly(|| registry.register_usable(definitions, client.handler()));
         all.extend(unusable.into_iter().map(|tool| {
             let detail = tool.to_string();
@@ -106,6 +110,8 @@ pub(crate) struct WithServers {
     pub(crate) left_out: Vec<LeftOutTool>,
     /// Names of the servers' tools, with their names for permission rules.
     pub(crate) aliases: Vec<(String, String)>,
+    /// Numbers of tools by server.
+    pub(crate) counts: Vec<(String, usize)>,
 }
 
 /// Adds the tools of servers to the gateway's own tools. Of two tools with one name, the first is offered.
@@ -115,6 +121,7 @@ pub(crate) fn with_servers<'s>(
 ) -> WithServers {
     let mut all = Vec::new();
     let mut aliases = Vec::new();
+    let mut counts = Vec::new();
     for (settings, tools) in servers {
         all.extend(tools.left_out);
         let first = registry.tool_definitions().len();
@@ -132,6 +139,7 @@ pub(crate) fn with_servers<'s>(
             source: LeftOutBy::Registry,
         }));
         let added = registry.tool_definitions().into_iter().skip(first);
+        counts.push((settings.key.clone(), added.len()));
         aliases.extend(added.filter_map(|tool| {
             let own_name = registry.get_tool(&tool.name)?.source_name();
             Some((tool.name.clone(), settings.alias(own_name)))
@@ -141,5 +149,6 @@ pub(crate) fn with_servers<'s>(
         registry,
         left_out: all,
         aliases,
+        counts,
     }
 }

@@ -11,6 +11,8 @@ use prometheus_client::registry::Registry;
 use serde_json::{Map, Value};
 use tool_runtime::result::Failure;
 
+#[cfg(feature = "mcp")]
+use super::mcp_metrics::McpMetrics;
 use crate::session::recognize::Found;
 use crate::session::store::StoreSize;
 use crate::turn::client_calls::ClientCallState;
@@ -32,6 +34,9 @@ pub(crate) struct Metrics {
     store_seconds: Family<OperationLabels, Histogram, fn() -> Histogram>,
     store_turns: Gauge,
     store_bytes: Gauge,
+    /// Counters of MCP servers, if there are any.
+    #[cfg(feature = "mcp")]
+    pub(crate) mcp: Option<McpMetrics>,
     pub(crate) client_calls: ClientCallState,
     pub(crate) text_calls: TextCallCounters,
     pub(crate) rounds: Counter,
@@ -131,6 +136,8 @@ impl Metrics {
             store_seconds: Family::new_with_constructor(store_buckets),
             store_turns: Gauge::default(),
             store_bytes: Gauge::default(),
+            #[cfg(feature = "mcp")]
+            mcp: None,
             client_calls: ClientCallState::default(),
             text_calls: TextCallCounters::default(),
             rounds: Counter::default(),
@@ -198,9 +205,15 @@ impl Metrics {
             self.store_turns.set(i64::try_from(turns).unwrap_or(i64::MAX));
             self.store_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
         }
+        #[cfg_attr(not(feature = "mcp"), allow(unused_mut, reason = "MCP servers add metrics"))]
+        let mut registry = self.registry(size.is_some());
+        #[cfg(feature = "mcp")]
+        if let Some(mcp) = &self.mcp {
+            mcp.register(&mut registry);
+        }
         let mut text = String::new();
         // Writes to a `String` do not fail.
-        let _ = text::encode(&mut text, &self.registry(size.is_some()));
+        let _ = text::encode(&mut text, &registry);
         text
     }
 

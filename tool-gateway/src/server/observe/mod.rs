@@ -1,5 +1,7 @@
 //! Counters, log lines and spans. The entry is [`metrics::Metrics`].
 
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp_metrics;
 pub(crate) mod metrics;
 pub(crate) mod counted_calls;
 pub(crate) mod timed_store;

@@ -79,3 +79,38 @@ async fn refreshes_are_ten_seconds_apart() {
     assert_eq!(times, [1, 11, 21]);
     assert_eq!(server.listing.borrow().tools[0].name, "t2");
 }
+
+/// A stale list is refreshed on request, at most once a minute.
+#[tokio::test(start_paused = true)]
+async fn a_stale_list_is_refreshed_on_request() {
+    let server = server();
+    let (mut peer, connection) = FakeServer::connected(1 << 10).await;
+    server.state.send_replace(State::Ready(Arc::clone(&connection)));
+    let began = Instant::now();
+    let mut times = Vec::new();
+    let serve = async {
+        for _ in 0..3 {
+            let request = peer.receive().await;
+            times.push(began.elapsed().as_secs());
+            let tools = json!([{ "name": "t", "inputSchema": {} }]);
+            peer.answer(&request, json!({ "tools": tools, "ttlMs": 90_000 }))
+                .await;
+        }
+    };
+    let ask = async {
+        loop {
+            server.refresh_if_stale();
+            sleep(Duration::from_secs(5)).await;
+        }
+    };
+    tokio::select! {
+        () = server.refresh(&connection) => {}
+        () = ask => {}
+        () = serve => {}
+    }
+    // The request comes up to five seconds after the list is stale, and the refresh a second later.
+    assert_eq!(times.len(), 3);
+    for pair in times.windows(2) {
+        assert!((90..=97).contains(&(pair[1] - pair[0])), "{times:?}");
+    }
+}
