@@ -35,6 +35,6 @@ pub mod files;
 pub use attempt_limit::{AttemptLimit, AttemptLimited};
 
 /// The README, whose blocks are tests.
-#[cfg(all(doctest, feature = "files"))]
+#[cfg(all(doctest, feature = "files", feature = "shell", target_os = "linux"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

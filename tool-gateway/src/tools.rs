@@ -14,6 +14,7 @@ use tool_runtime::{RegistryError, ToolCall, ToolOutcome, ToolRegistry};
 use crate::server::mcp::McpServers;
 use crate::server::mcp::listed_tools::ListedTools;
 use crate::settings::Settings;
+use crate::settings::bash::Commands;
 use crate::settings::mistakes::Mistakes;
 use crate::settings::unknown_tool::UnknownTool;
 use crate::settings::workspace::{WorkspaceArgs, WorkspaceSettings};
@@ -66,13 +67,18 @@ pub(crate) fn registry() -> Result<ToolRegistry, RegistryError> {
     Ok(registry)
 }
 
-/// Returns the registry with the tools of a workspace, or the failure of the program.
+/// Returns the registry with the tools of a workspace and of commands, or the failure of the program.
 pub(crate) fn loaded(
     workspace: &WorkspaceSettings,
+    commands: Option<&Commands>,
     mistakes: &mut Mistakes,
 ) -> Result<ToolRegistry, Failure> {
     registry()
-        .and_then(|registry| workspace.install(registry, mistakes))
+        .and_then(|registry| workspace.install(registry, commands, mistakes))
+        .and_then(|registry| match commands {
+            Some(commands) => commands.install(registry),
+            None => Ok(registry),
+        })
         .map_err(|error| Failure::Message(format!("the tools cannot be registered: {error}")))
 }
 
@@ -80,7 +86,13 @@ pub(crate) fn loaded(
 fn command_settings(config: Option<&Path>, workspace: &WorkspaceArgs) -> Result<CommandTools, Failure> {
     let (mut settings, mut mistakes) = Settings::load_file(config).map_err(Failure::Message)?;
     settings.workspace.set_options(workspace, &mut mistakes);
-    let registry = loaded(&settings.workspace, &mut mistakes)?;
+    let root = settings.workspace.root.as_deref();
+    let bash = &settings.tools.bash;
+    let commands = bash.open(root, settings.workspace.write, &mut mistakes);
+    if let Some(commands) = &commands {
+        commands.protect_process();
+    }
+    let registry = loaded(&settings.workspace, commands.as_ref(), &mut mistakes)?;
     let registry = settings.tools.select(registry, &mut mistakes);
     settings.mcp.check(&mut mistakes);
     let checked = mistakes.into_result();

@@ -20,7 +20,7 @@ use super::state::{Shell, Start, blocking, not_started};
 /// Maximum number of bytes of a command.
 const MAX_COMMAND: usize = 64 << 10;
 /// Time in which a cancelled call waits for the end of its command. A cancelled function is dropped soon after.
-const CANCELLED_TIME: Duration = Duration::from_millis(25);
+const CANCELLED_TIME: Duration = Duration::from_millis(10);
 
 /// Run a command with bash and return its output, standard error included. The working directory persists between calls;
 /// variables and functions do not. There is no terminal and no standard input, so avoid interactive commands. Of more than 30,000
@@ -251,10 +251,10 @@ async fn answer(
     }
     text.push_str(if output.is_empty() { "(no output)" } else { output });
     push_notes(&mut text, &notes);
-    Ok(if ended.end == End::Exited(0) {
-        ToolOutput::text(text)
-    } else {
-        ToolOutput::error(text)
+    Ok(match ended.end {
+        End::Exited(0) => ToolOutput::text(text),
+        End::Stopped(StopReason::TimedOut(_)) => ToolOutput::timed_out(text),
+        _ => ToolOutput::error(text),
     })
 }
 

@@ -4,12 +4,14 @@
 mod log_lines;
 mod log;
 mod client_stream;
+mod command_sessions;
 mod connections;
 mod otlp;
 mod stop_signals;
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -23,8 +25,10 @@ use self::otlp::Traces;
 use self::stop_signals::StopSignals;
 use crate::server::http::gateway::{Gateway, Turns};
 use crate::server::mcp::McpServers;
+use crate::server::observe::audit::Audit;
 use crate::session::store::StoreError;
 use crate::settings::Settings;
+use crate::settings::bash::Commands;
 use crate::settings::limits::Limits;
 use crate::settings::mistakes::Mistakes;
 use crate::settings::options::ServeOptions;
@@ -61,7 +65,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
     let (settings, mut mistakes) = Settings::load(options).map_err(Failure::Message)?;
     let (listen, limits) = (settings.listen, settings.limits.clone());
     let aliases = ToolAliases::default();
-    let gateway = configured(&settings, &aliases, &mut mistakes).await?;
+    let Configured { gateway, commands } = configured(&settings, &aliases, &mut mistakes).await?;
     mistakes
         .into_result()
         .map_err(|mistakes| Failure::Message(mistakes.to_string()))?;
@@ -83,8 +87,13 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
     })?;
     let store = settings.sessions.open(&settings.store);
     let store = store.map_err(|StoreError(error)| Failure::Message(format!("--store: {error}")))?;
+    if let Some(commands) = &commands {
+        commands.protect_process();
+    }
     let servers = McpServers::start(&settings, &aliases);
-    let gateway = gateway.with_shared_store(store).with_mcp_servers(servers.clone());
+    let gateway = gateway
+        .with_shared_store(Arc::clone(&store))
+        .with_mcp_servers(servers.clone());
     // The signal handlers are installed first, since a process that reads the start message may send a signal at once.
     let signals = StopSignals::listen()
         .map_err(|error| Failure::Message(format!("the signal handlers cannot be installed: {error}")))?;
@@ -95,6 +104,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         metrics: metrics.as_ref().and_then(|metrics| metrics.local_addr().ok()),
         key: settings.upstream.describe_key(),
         workspace: settings.workspace.describe(),
+        commands: commands.as_ref().map(Commands::to_string),
     };
     started.print(&gateway, &servers, traces);
     let turns = gateway.turns();
@@ -115,7 +125,18 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
             std::future::pending(),
         ));
     }
+    let sweep = commands.clone().map(|commands| {
+        let turns = turns.clone();
+        tokio::spawn(async move { command_sessions::sweep(commands, store, &turns).await })
+    });
     serve_until_stopped(listener, router, turns, &limits, &signals).await;
+    if let Some(sweep) = sweep {
+        sweep.abort();
+    }
+    if let Some(commands) = commands {
+        // An error is a panic, after which the commands are ended when they are dropped.
+        let _ = tokio::task::spawn_blocking(move || commands.end()).await;
+    }
     tokio::select! {
         () = servers.stop() => {}
         // The processes are killed when the servers are dropped.
@@ -137,17 +158,26 @@ async fn metrics_listener(listen: Option<SocketAddr>) -> Result<Option<TcpListen
     Ok(Some(listener))
 }
 
+/// A gateway without its store, and its commands.
+struct Configured {
+    gateway: Gateway,
+    commands: Option<Commands>,
+}
+
 /// Builds a gateway with these settings, except for the store. Adds all mistakes in the settings.
 async fn configured(
     settings: &Settings,
     aliases: &ToolAliases,
     mistakes: &mut Mistakes,
-) -> Result<Gateway, Failure> {
+) -> Result<Configured, Failure> {
     let keys = settings.client_keys(mistakes);
-    let registry = tools::loaded(&settings.workspace, mistakes)?;
+    let workspace = &settings.workspace;
+    let root = workspace.root.as_deref();
+    let commands = settings.tools.bash.open(root, workspace.write, mistakes);
+    let registry = tools::loaded(workspace, commands.as_ref(), mistakes)?;
     settings.workspace.check(keys.len(), mistakes);
     let registry = settings.tools.select(registry, mistakes);
-    let registry = PermissionRule::apply(&settings.permissions, None, aliases, registry);
+    let registry = PermissionRule::apply(&settings.permissions, root, aliases, registry).layer(Audit);
     let chat = ChatSections {
         models: &settings.models,
         text_calls: &settings.text_calls,
@@ -177,10 +207,10 @@ async fn configured(
             gateway.set_client_tools(&client.name, tools.iter().cloned().collect());
         }
     }
-    if keys.is_empty() {
-        return Ok(gateway);
+    if !keys.is_empty() {
+        gateway = gateway.with_client_keys(keys).with_any_host();
     }
-    Ok(gateway.with_client_keys(keys).with_any_host())
+    Ok(Configured { gateway, commands })
 }
 
 /// Addresses that are printed at the start.
@@ -193,6 +223,8 @@ struct Started {
     key: String,
     /// The folder of the tools for files, and whether they may write.
     workspace: Option<String>,
+    /// Confinement of commands.
+    commands: Option<String>,
 }
 
 impl Started {
@@ -212,13 +244,17 @@ impl Started {
             .workspace
             .as_ref()
             .map_or_else(String::new, |workspace| format!("\nworkspace: {workspace}"));
+        let commands = self
+            .commands
+            .as_ref()
+            .map_or_else(String::new, |confinement| format!("\nsandbox: {confinement}"));
         let metrics = self.metrics.map_or_else(String::new, |metrics| {
             format!("\nmetrics: http://{metrics}/metrics")
         });
         let traces =
             Traces::describe(traces).map_or_else(String::new, |traces| format!("\ntraces: {traces}"));
         print(&format!(
-            "listening on http://{}\ntools: {}{servers}\nstore: {}\nupstream: {}{}{offload}{workspace}{metrics}{traces}",
+            "listening on http://{}\ntools: {}{servers}\nstore: {}\nupstream: {}{}{offload}{workspace}{commands}{metrics}{traces}",
             self.address,
             if names.is_empty() {
                 "none".to_owned()

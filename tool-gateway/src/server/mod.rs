@@ -1,6 +1,6 @@
 //! Server that passes bytes between client, upstream and tools. Decisions are made in `turn` and `session`. Requests enter in `http`.
 
-mod observe;
+pub(crate) mod observe;
 pub(crate) mod access;
 pub(crate) mod body;
 pub(crate) mod generations;

@@ -11,6 +11,7 @@ pub(crate) mod listen;
 pub(crate) mod variable_name;
 pub(crate) mod limits;
 pub(crate) mod sessions;
+pub(crate) mod bash;
 pub(crate) mod tools;
 pub(crate) mod client_tools;
 pub(crate) mod text_calls;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use tool_runtime::ToolRegistry;
 
+use super::bash::BashSettings;
 use super::mistakes::Mistakes;
 use super::unknown_tool::KnownTools;
 use super::values;
@@ -20,6 +21,8 @@ pub(crate) struct ToolSettings {
     pub(crate) ownership: Ownership,
     /// Names of the tools whose calls wait for the client's results.
     pub(crate) deferred: BTreeSet<String>,
+    /// Commands of the gateway.
+    pub(crate) bash: BashSettings,
 }
 
 /// The section in the file. The settings of [`Ownership`] have no table of their own.
@@ -35,6 +38,8 @@ struct ToolTable {
     external: BTreeSet<String>,
     deferred: BTreeSet<String>,
     alias: BTreeMap<String, String>,
+    #[serde(deserialize_with = "values::table")]
+    bash: BashSettings,
 }
 
 /// Names of [`Offer`]s in the file and on the command line.
@@ -82,6 +87,7 @@ impl From<ToolTable> for ToolSettings {
                     ownership.with_alias(declared, own)
                 }),
             deferred: table.deferred,
+            bash: table.bash,
         }
     }
 }

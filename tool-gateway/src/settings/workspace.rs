@@ -8,6 +8,7 @@ use tool_builtins::files;
 use tool_builtins::workspace::{InvalidWorkspace, WorkspaceOptions};
 use tool_runtime::{RegistryError, ToolRegistry};
 
+use super::bash::Commands;
 use super::mistakes::Mistakes;
 
 /// Globs of paths that no tool may use: files that usually contain keys.
@@ -67,7 +68,7 @@ impl WorkspaceSettings {
         self.write |= options.write;
     }
 
-    /// Adds the tools of the workspace, if there is one, to a registry.
+    /// Adds the tools of the workspace, if there is one, to a registry. The tools can read the outputs of commands, too.
     ///
     /// # Errors
     ///
@@ -75,6 +76,7 @@ impl WorkspaceSettings {
     pub(crate) fn install(
         &self,
         registry: ToolRegistry,
+        commands: Option<&Commands>,
         mistakes: &mut Mistakes,
     ) -> Result<ToolRegistry, RegistryError> {
         let Some(root) = &self.root else {
@@ -91,6 +93,9 @@ impl WorkspaceSettings {
             .deny_write(&self.deny_write);
         if !self.write {
             options = options.read_only();
+        }
+        if let Some(commands) = commands {
+            options = options.extra(commands.output_dir());
         }
         if self.exact_edits {
             options = options.exact_edits();

@@ -375,7 +375,7 @@ decision = "deny"
         "gateway.toml:3: store: expected `memory` or `file:PATH`",
         "gateway.toml:8: tools.names: there is no tool `TodoRaed`; the tools are TodoWrite, TodoRead; did you mean `TodoRead`?",
         "gateway.toml:10: tools.ofer: unknown key; expected one of `names`, `offer`, `ownership`, `internal`, `external`, \
-         `deferred`, `alias`; did you mean `offer`?",
+         `deferred`, `alias`, `bash`; did you mean `offer`?",
         "gateway.toml:12: tools.external: `TodoWrite` is in `internal`, too; leave it out of one of the two",
         "gateway.toml:13: tools.alias.list: there is no tool `TodoRead`; the tools are TodoWrite",
         "gateway.toml:17: upstream.script: only for `kind = \"script\"`; leave one of the two out",

@@ -16,6 +16,8 @@ mod readme;
 mod configuration;
 mod serve;
 mod workspace;
+#[cfg(target_os = "linux")]
+mod commands;
 #[cfg(unix)]
 mod network;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
 //! Rows of `docs/faults.md` about the gateway. Each row has a test in `faults.rs`, `upstream_faults.rs`, `chat_faults.rs`,
-//! `limit_faults.rs`, `client_faults.rs` or `store_faults.rs`, and each test has a row.
+//! `limit_faults.rs`, `client_faults.rs`, `store_faults.rs` or `command_faults.rs`, and each test has a row.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -271,7 +271,8 @@ fn each_row_has_one_test_and_each_test_a_row() {
         include_str!("limit_faults.rs"),
         include_str!("request_faults.rs"),
         include_str!("client_faults.rs"),
-        include_str!("store_faults.rs")
+        include_str!("store_faults.rs"),
+        include_str!("command_faults.rs")
     );
     let lines: Vec<_> = source.lines().collect();
     let tests = lines
@@ -302,4 +303,4 @@ fn each_row_has_one_test_and_each_test_a_row() {
 }
 
 /// Number of rows.
-const ROWS: usize = 112;
+const ROWS: usize = 116;

@@ -64,3 +64,5 @@ mod limit_faults;
 mod request_faults;
 mod client_faults;
 mod store_faults;
+#[cfg(target_os = "linux")]
+mod command_faults;

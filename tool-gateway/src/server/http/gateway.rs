@@ -30,6 +30,7 @@ use crate::session::chain::ChainKey;
 use crate::session::database::create_folder;
 use crate::session::memory::MemoryStore;
 use crate::session::principal::Principal;
+use crate::session::record::SessionId;
 use crate::session::store::SessionStore;
 use crate::settings::Settings;
 use crate::settings::client_keys::ClientKey;
@@ -558,7 +559,7 @@ impl fmt::Debug for Gateway {
 
 /// Running turns of a [`Gateway`]. A call that must not be interrupted continues after its client has disconnected, so turns may still run
 /// after the server has stopped.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Turns {
     running: Arc<TurnTable>,
     requests: Arc<ClientLimits>,
@@ -575,6 +576,11 @@ impl Turns {
     pub async fn ended(&self) {
         self.running.until_all_ended().await;
         self.requests.until_saved().await;
+    }
+
+    /// Returns whether a turn of this session runs, or has failed and may continue with a retry.
+    pub(crate) fn has_active(&self, session: &SessionId) -> bool {
+        self.running.has_active(session)
     }
 
     /// Waits until no response is being sent, and all answers are stored.

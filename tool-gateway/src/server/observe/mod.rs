@@ -3,6 +3,7 @@
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp_metrics;
 pub(crate) mod metrics;
+pub(crate) mod audit;
 pub(crate) mod counted_calls;
 pub(crate) mod timed_store;
 pub(crate) mod log;
