@@ -2,7 +2,8 @@
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
 
-const ID_LENGTH: usize = 22;
+/// Number of characters of an [`id`].
+pub(crate) const ID_LENGTH: usize = 22;
 
 /// Returns 132 random bits as 22 characters of `[A-Za-z0-9_-]`.
 pub(crate) fn id() -> String {
@@ -20,13 +21,16 @@ pub(crate) fn call_id() -> String {
 
 /// Returns an id in the form of [`id`], from at least 22 random bytes.
 pub(crate) fn id_from(bytes: &[u8]) -> String {
-    let letters = bytes
-        .iter()
-        .take(ID_LENGTH)
-        .filter_map(|byte| LETTERS.get(usize::from(byte & 63)));
     let mut id = String::with_capacity(ID_LENGTH);
-    id.extend(letters.map(|letter| char::from(*letter)));
+    id.extend(bytes.iter().take(ID_LENGTH).map(|byte| letter(*byte)));
     id
+}
+
+/// Returns the letter for the lower 6 bits of a byte.
+pub(crate) fn letter(byte: u8) -> char {
+    LETTERS
+        .get(usize::from(byte & 63))
+        .map_or('A', |letter| char::from(*letter))
 }
 
 /// Returns whether a text has the form of an [`id`].

@@ -19,6 +19,7 @@ pub(crate) mod canonical_text;
 pub(crate) mod canonical;
 pub(crate) mod principal;
 pub(crate) mod chain;
+pub(crate) mod minted_id;
 pub mod record;
 pub(crate) mod store_error;
 pub(crate) mod encoding;

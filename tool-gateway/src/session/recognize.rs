@@ -29,6 +29,8 @@ pub(crate) enum Found {
     History,
     /// No session was found.
     New,
+    /// The history has an id of a call that the gateway created for this client, but the store does not have its turn.
+    Lost,
 }
 
 impl Found {
@@ -39,6 +41,7 @@ impl Found {
             Self::Chain => "chain",
             Self::History => "history",
             Self::New => "new",
+            Self::Lost => "lost",
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::client_calls::ClientCalls;
+use crate::session::minted_id::MintKey;
 
 /// Limits of a turn, and owners of its calls.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -86,14 +87,27 @@ pub(crate) struct IdSource {
     /// Random unless set. Drawn when the first id is created.
     pub(super) key: Option<[u8; 32]>,
     pub(super) minted: u64,
+    /// Key by which later requests recognize the ids. Ids without this key have no MAC.
+    pub(super) owner: Option<MintKey>,
 }
 
 impl IdSource {
+    /// Creates a source of ids of a client's calls.
+    pub(crate) fn new(owner: MintKey) -> Self {
+        Self {
+            owner: Some(owner),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn mint(&mut self) -> String {
         let key = self.key.get_or_insert_with(crate::random::bytes);
         let hash = blake3::keyed_hash(key, &self.minted.to_le_bytes());
         self.minted += 1;
-        format!("toolu_{}", crate::random::id_from(hash.as_bytes()))
+        match &self.owner {
+            Some(owner) => owner.mint(hash.as_bytes()),
+            None => format!("toolu_{}", crate::random::id_from(hash.as_bytes())),
+        }
     }
 }
 

@@ -868,6 +868,48 @@ async fn secret_of_the_gateway_counts_before_the_one_of_the_store() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// The session has expired, or the store was lost. A gateway with the same secret knows that the session has been there.
+#[tokio::test]
+async fn turn_of_an_own_id_that_is_not_in_the_store_is_lost() {
+    let lab = |secret: u8, texts: &[&str]| {
+        let turns: Vec<_> = texts.iter().map(|said| says(&[text(said)])).collect();
+        let turns = [vec![says(&[call("weather", "b")])], turns].concat();
+        let script = json!({ "turns": turns, "order": "requests" });
+        Lab::with(script, |gateway| gateway.with_secret([secret; 32]))
+    };
+    let mut chat = Chat::new(false);
+    let reply = chat.say(&lab(1, &[]), "go").await;
+    let own = reply.ids().remove(0);
+    assert_eq!(own.len(), "toolu_".len() + 22 + 4 + 6);
+    let of_earlier_version = &own[..28];
+    for (secret, id, expected) in [
+        (1, own.as_str(), "lost"),
+        (1, of_earlier_version, "new"),
+        (2, &own, "new"),
+    ] {
+        let lab = lab(secret, &["Two."]);
+        // The first response of the script is for another conversation.
+        Chat::new(false).say(&lab, "other").await;
+        let mut chat = chat.clone();
+        let messages = Value::Array(chat.messages().clone()).to_string();
+        let messages = messages.replace(&own, id);
+        *chat.messages() = serde_json::from_str(&messages).unwrap();
+        chat.messages()
+            .push(json!({ "role": "user", "content": [result(id, "sunny")] }));
+        let sent = Value::Array(chat.messages().clone());
+        let answer = chat.ask(&lab).await;
+        assert_eq!(
+            (answer.text().as_str(), answer.session().1.as_str()),
+            ("Two.", expected)
+        );
+        assert_eq!(
+            lab.last_seen()["messages"],
+            sent,
+            "the messages are forwarded unchanged"
+        );
+    }
+}
+
 #[tokio::test]
 async fn an_answer_with_other_space_or_unreadable_arguments_is_restored_by_its_ids() {
     let mut malformed = call("weather", "b");

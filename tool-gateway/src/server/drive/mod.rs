@@ -37,6 +37,7 @@ use crate::server::turns::progress_log::ProgressLog;
 use crate::server::turns::running_turn::{PING, RunEnd, RunningTurn, abandoned};
 use crate::server::turns::session_state::StateMap;
 use crate::server::turns::shared::Shared;
+use crate::session::minted_id::MintKey;
 use crate::session::record::{Call, TrueMessage};
 use crate::session::store::Progress;
 use crate::turn::action::{Action, Answer, Sent};
@@ -209,7 +210,7 @@ impl<'a> Drive<'a> {
             deferred: job.tools.internal.iter().filter(is_deferred).cloned().collect(),
             max_rounds: shared.settings.limits.rounds,
             max_tokens: shared.settings.limits.tokens,
-            ids: IdSource::default(),
+            ids: IdSource::new(MintKey::new(&shared.secret, &job.client.principal)),
             // The Messages API sends no thinking that was not asked for.
             hides_thinking: is_translated && !upstream_request::asks_for_thinking(&job.request),
             client_calls: client_calls.clone().filter(|_| is_translated),

@@ -31,6 +31,7 @@ use crate::server::turns::running_turn::RunEnd;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::{IncomingRequest, Joined};
 use crate::session::chain::Digest;
+use crate::session::minted_id::MintKey;
 use crate::session::principal::Principal;
 use crate::session::recognize::{Client, Found, IsDeclared, Recognized, recognize, session_keys};
 use crate::session::record::{Call, SessionId};
@@ -191,8 +192,14 @@ async fn digest(
         client,
         tools,
         generation,
-        recognized,
+        mut recognized,
     } = look_up(shared, principal, &parts, &request).await?;
+    if recognized.found == Found::New && has_lost_turn(shared, &client, &recognized, &request) {
+        tracing::warn!(
+            "the turn of a call in the history is not in the store, so the messages are forwarded unchanged"
+        );
+        recognized.found = Found::Lost;
+    }
     if !tools.missing.is_empty() {
         let missing: Vec<_> = tools.missing.iter().map(String::as_str).collect();
         tracing::warn!(
@@ -281,6 +288,23 @@ fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<
     };
     let calls = group.blocks(request).filter_map(|block| block.tool_use());
     calls.map(|call| call.id).collect()
+}
+
+/// Returns whether the model's last message is unknown, but has an id that the gateway created for this client. The turn has expired or was
+/// removed, unless it still runs.
+fn has_lost_turn(
+    shared: &Shared,
+    client: &Client,
+    recognized: &Recognized,
+    request: &MessagesRequest,
+) -> bool {
+    let calls = unknown_calls(recognized, request);
+    if calls.is_empty() {
+        return false;
+    }
+    let key = MintKey::new(&shared.secret, &client.principal);
+    calls.iter().any(|id| key.is_own(id))
+        && !shared.turns.show_call(&client.principal, |id| calls.contains(id))
 }
 
 /// Returns whether request and response pass unchanged.
