@@ -19,7 +19,8 @@ pub struct Telemetry {
     pub events: Vec<String>,
 }
 
-/// Returns the recorded spans and events of the call with this id. Each test has unique ids.
+/// Returns the recorded spans and events of the call with this id, or the events of the MCP server with this name outside of calls. Each
+/// test has unique ids and names.
 pub fn of(id: &str) -> Telemetry {
     let recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
     recorded.get(id).cloned().unwrap_or_default()
@@ -70,6 +71,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
         let message = fields.0.remove("message").unwrap_or_default();
         let mut text = format!("{} {message}", event.metadata().level());
         let event_id = fields.0.remove(ID);
+        let server = fields.0.get("server").cloned();
         for (name, value) in fields.0 {
             let _ = write!(text, "; {name}={value}");
         }
@@ -81,6 +83,10 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
                 );
                 return change(id, |recorded| recorded.events.push(text));
             }
+        }
+        // Events of an MCP server, outside of its calls.
+        if let Some(server) = server {
+            change(&server, |recorded| recorded.events.push(text));
         }
     }
 }

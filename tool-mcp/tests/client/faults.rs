@@ -1,14 +1,14 @@
 //! Faults of MCP servers, by row of `docs/faults.md`. The server is called `cafe`.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tool_mcp::{McpClient, McpCommand};
-use tool_runtime::serde_json::{Value, json};
+use tool_runtime::serde_json::{Value, from_str, json};
 use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome};
 
 use crate::fault_rows::{Row, row};
 use crate::peer::initialized;
-use crate::support::{methods, peer, peer_in_shell, registry, wait_for_method};
+use crate::support::{call_text, methods, peer, peer_in_shell, pid, registry, wait_for_end, wait_for_method};
 
 /// Calls `brew`, which is another tool of the scripted server.
 async fn brew(row: &Row, tool: &str, arguments: Value) -> ToolOutcome {
@@ -308,6 +308,88 @@ async fn server_has_too_many_tools() {
     let row = row("server_has_too_many_tools");
     let tools = ["grind", "boil", "brew"].map(|name| json!({ "name": name, "inputSchema": {} }));
     check_left_out(&row, json!(tools)).await;
+}
+
+/// Connects to a server with this name, and checks the column of the host, which has the events outside of calls.
+async fn check_events(row: &Row, name: &str, script: Value) {
+    let client = peer(&script).name(name).connect().await.unwrap();
+    client.stop().await;
+    row.check_host(crate::telemetry::of(name).events);
+}
+
+#[tokio::test]
+async fn list_has_no_end() {
+    let row = row("list_has_no_end");
+    check_events(&row, "endless", json!({ "endless": true })).await;
+}
+
+#[tokio::test]
+async fn list_repeats_a_cursor() {
+    let row = row("list_repeats_a_cursor");
+    let tools = json!([{ "name": "brew", "inputSchema": {} }]);
+    let pages = json!({ "": { "tools": tools, "nextCursor": "1" }, "1": { "tools": [], "nextCursor": "1" } });
+    check_events(&row, "circle", json!({ "pages": pages })).await;
+}
+
+#[tokio::test]
+async fn list_is_too_large() {
+    let row = row("list_is_too_large");
+    let tool = json!({ "name": "brew", "inputSchema": {}, "description": "x".repeat(200_000) });
+    let page = json!({ "tools": [tool] });
+    let command = peer(&json!({})).max_message_bytes(100_000);
+    let client = command.name("large").connect().await.unwrap();
+    call_text(&client, "set_page", &json!({ "page": page })).await;
+    while crate::telemetry::of("large").events.is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    client.stop().await;
+    row.check_host(crate::telemetry::of("large").events);
+}
+
+#[tokio::test]
+async fn definitions_change() {
+    let row = row("definitions_change");
+    let mut client = peer(&json!({})).connect().await.unwrap();
+    let page = json!({ "tools": [{ "name": "boil", "inputSchema": {} }] });
+    call_text(&client, "set_page", &json!({ "page": page })).await;
+    assert!(client.changed().await);
+    row.check_host(client.definitions().into_iter().map(|tool| tool.name));
+}
+
+#[tokio::test]
+async fn floods_standard_error() {
+    let row = row("floods_standard_error");
+    let script = json!({ "brew": "echo", "stderr": "grinding\n".repeat(10_000) });
+    row.check(&brew_at(&row, peer(&script), json!({ "cups": 1 })).await);
+}
+
+#[tokio::test]
+async fn ignores_the_end_and_sigterm() {
+    let row = row("ignores_the_end_and_sigterm");
+    let client = peer_in_shell("trap '' TERM", &json!({ "deaf": true }))
+        .connect()
+        .await
+        .unwrap();
+    let pid = pid(&client).await;
+    let start = Instant::now();
+    client.stop().await;
+    wait_for_end(pid).await;
+    assert!(start.elapsed() >= Duration::from_secs(4));
+    row.check_host(Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn leaves_processes() {
+    let row = row("leaves_processes");
+    let client = peer_in_shell("sleep 3600 & export CHILD=$!", &json!({}))
+        .connect()
+        .await
+        .unwrap();
+    let variables: Value = from_str(&call_text(&client, "variables", &Value::Null).await).unwrap();
+    let child = variables["CHILD"].as_str().unwrap().parse().unwrap();
+    client.stop().await;
+    wait_for_end(child).await;
+    row.check_host(Vec::<String>::new());
 }
 
 /// Checks the column of the host for a server that cannot be connected.
