@@ -123,10 +123,13 @@ const KNOWN: &[(&str, &[&str])] = &[
     // A flag of the last write, which is read once.
     ("tool-gateway/src/server/turns/shared.rs", &["AtomicBool"]),
     // The current generation and the last ones, replaced in one step under the lock; a mark that is only ever set, under the lock.
+    // Afterwards a tokio channel counts the change.
     (
         "tool-gateway/src/server/generations.rs",
-        &["AtomicBool", "RwLock"],
+        &["AtomicBool", "RwLock", "watch"],
     ),
+    // Receives the number of changes.
+    ("tool-gateway/src/server/http/mcp_endpoint.rs", &["watch"]),
     ("tool-gateway/src/server/http/gateway.rs", &["AtomicBool"]),
     // A channel of one receiver, and the latest states of the servers.
     ("tool-gateway/src/server/mcp/servers.rs", &["mpsc", "watch"]),

@@ -16,6 +16,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     PROGRAM.run(arguments, |command: &Command, terminal| match command {
         Command::Local(command) => command.run(terminal),
         Command::Serve(options) => serve::run(options, terminal),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(options) => serve::run_mcp(options),
         Command::Tools(options) => tools::print(options, terminal),
         Command::Call(options) => tools::call(options, terminal),
     })
@@ -26,7 +28,7 @@ const PROGRAM: Program = Program {
     version: env!("CARGO_PKG_VERSION"),
     about: "Serve tools to language models; repair and check what they send as tool calls",
     examples: EXAMPLES,
-    tip: "the commands are `serve`, `tools`, `call`, `repair`, `check` and `calls`; to serve, write `tool-gateway serve`",
+    tip: "the commands are `serve`, `mcp`, `tools`, `call`, `repair`, `check` and `calls`; to serve, write `tool-gateway serve`",
 };
 
 #[derive(Debug, Subcommand)]
@@ -36,6 +38,10 @@ enum Command {
     /// Serve the Messages API: run the gateway's tools, and return the client's calls to the client
     #[command(long_about = crate::settings::options::ABOUT_SERVE, after_long_help = crate::settings::options::SERVE_EXAMPLES)]
     Serve(crate::settings::options::ServeOptions),
+    /// Serve the gateway's tools to a client of the Model Context Protocol (MCP), over standard input and output
+    #[cfg(feature = "mcp")]
+    #[command(long_about = serve::mcp::ABOUT)]
+    Mcp(serve::mcp::McpOptions),
     /// Print the definitions of the gateway's tools
     Tools(tools::ToolsOptions),
     /// Call one of the gateway's tools, and print its `tool_result`

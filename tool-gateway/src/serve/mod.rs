@@ -8,6 +8,8 @@ mod command_sessions;
 mod connections;
 mod otlp;
 mod stop_signals;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -21,6 +23,8 @@ use tool_cli::{Failure, Outcome, Terminal};
 
 use self::connections::ClientTimes;
 use self::log::start_log;
+#[cfg(feature = "mcp")]
+use self::mcp::McpOptions;
 use self::otlp::Traces;
 use self::stop_signals::StopSignals;
 use crate::server::http::gateway::{Gateway, Turns};
@@ -49,6 +53,15 @@ pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Outcome, Failur
         }
         served
     })
+}
+
+/// Runs `tool-gateway mcp`.
+#[cfg(feature = "mcp")]
+pub(crate) fn run_mcp(options: &McpOptions) -> Result<Outcome, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Message(format!("no runtime can be started: {error}")))?;
+    start_log(None);
+    run_on(runtime, mcp::serve(options))
 }
 
 /// Time for blocked threads after all other work has ended.

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use tokio::sync::watch;
 use tool_runtime::format::mcp;
 use tool_runtime::{ToolDefinition, ToolRegistry};
 
@@ -90,6 +91,8 @@ fn digest(definitions: &[&ToolDefinition]) -> Digest {
 pub(crate) struct Generations {
     clients: ClientTools,
     kept: RwLock<KeptGenerations>,
+    /// Number of changes.
+    changes: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -119,6 +122,7 @@ impl Generations {
                 current,
                 earlier: VecDeque::new(),
             }),
+            changes: watch::Sender::new(0),
         }
     }
 
@@ -129,6 +133,19 @@ impl Generations {
             kept.current.is_taken.store(true, Ordering::Relaxed);
         }
         Arc::clone(&kept.current)
+    }
+
+    /// Returns the tools of the current generation, and a channel that is notified of the next one.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn registry_and_changes(&self) -> (ToolRegistry, watch::Receiver<u64>) {
+        let changes = self.changes.subscribe();
+        (self.read().current.registry.clone(), changes)
+    }
+
+    /// Returns the names of the tools of clients that do not have all tools.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn clients(&self) -> &ClientTools {
+        &self.clients
     }
 
     /// Returns the generation with this digest, if it is another than `current` and is kept. The tools of a session are part of the prefix to
@@ -183,6 +200,8 @@ impl Generations {
         while kept.earlier.len() >= KEPT {
             kept.earlier.pop_front();
         }
+        drop(kept);
+        self.changes.send_modify(|changes| *changes += 1);
         next
     }
 

@@ -231,6 +231,10 @@ impl Settings {
             upstream.url = Some(url.clone());
             mistakes.set_by("upstream.url", "--upstream");
         }
+        #[cfg(feature = "mcp")]
+        if options.mcp {
+            self.mcp.serve = true;
+        }
         if let Some(listen) = options.listen {
             self.listen = listen;
             mistakes.set_by("listen", "--listen");
@@ -347,6 +351,7 @@ impl Settings {
             .collect();
         let may_match = |pattern: &str| self.mcp.may_match(pattern);
         PermissionRule::check(&self.permissions, &names, &may_match, clients, mistakes);
+        self.mcp.check_served(&names, mistakes);
         for (index, client) in self.clients.iter().enumerate() {
             let key = ["clients", &index.to_string(), "tools"];
             for name in client.tools.iter().flatten() {

@@ -34,6 +34,10 @@ pub(crate) struct ServeOptions {
     /// File with the turns of the upstream `script` [default: a built-in conversation]
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
+    /// Serve the gateway's tools to clients of the Model Context Protocol (MCP), too, at `/mcp`
+    #[cfg(feature = "mcp")]
+    #[arg(long)]
+    pub(crate) mcp: bool,
     /// Names of the gateway's tools, separated by commas [default: all tools]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,

@@ -80,7 +80,7 @@ fn usage_errors_name_the_commands() {
         (&["serv"], "similar subcommand exists: 'serve'"),
         (
             &["fix"],
-            "the commands are `serve`, `tools`, `call`, `repair`, `check` and `calls`; to serve, write `tool-gateway serve`",
+            "the commands are `serve`, `mcp`, `tools`, `call`, `repair`, `check` and `calls`; to serve, write `tool-gateway serve`",
         ),
     ] {
         let ran = run(arguments, "");

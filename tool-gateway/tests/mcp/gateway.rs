@@ -61,6 +61,15 @@ impl Gateway {
     }
 
     pub(crate) fn start_in(directory: Directory, upstream: &Upstream, configuration: &str) -> Self {
+        Self::start_as(directory, upstream, configuration, None)
+    }
+
+    /// Starts the program with client keys.
+    pub(crate) fn start_with_keys(upstream: &Upstream, configuration: &str, keys: &str) -> Self {
+        Self::start_as(Directory::new(), upstream, configuration, Some(keys))
+    }
+
+    fn start_as(directory: Directory, upstream: &Upstream, configuration: &str, keys: Option<&str>) -> Self {
         let text = format!(
             "{configuration}\n[upstream]\nkind = \"anthropic\"\nurl = \"{}\"\n",
             upstream.url
@@ -70,6 +79,7 @@ impl Gateway {
             .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
             .env_remove("RUST_LOG")
             .env("ANTHROPIC_API_KEY", "key")
+            .envs(keys.map(|keys| ("TOOL_GATEWAY_CLIENT_KEYS", keys)))
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -129,13 +139,27 @@ impl Gateway {
         self.send_with(method, path, "", body)
     }
 
-    /// Sends a request with further lines of its head.
+    /// Sends a request with further lines of its head, which may have another `host`.
     pub(crate) fn send_with(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
-        let mut connection = TcpStream::connect(&self.address).unwrap();
+        Self::send_to(&self.address, method, path, headers, body)
+    }
+
+    pub(crate) fn send_to(
+        address: &str,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> (u16, String) {
+        let mut connection = TcpStream::connect(address).unwrap();
+        let host = if headers.contains("host: ") {
+            String::new()
+        } else {
+            format!("host: {address}\r\n")
+        };
         write!(
             connection,
-            "{method} {path} HTTP/1.0\r\nhost: {}\r\n{headers}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-            self.address,
+            "{method} {path} HTTP/1.0\r\n{host}{headers}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         )
         .unwrap();

@@ -24,5 +24,6 @@ mod settings;
 mod url;
 mod commands;
 mod sdk;
+mod served;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tool-gateway");

@@ -28,6 +28,8 @@ pub(crate) struct Caller {
     /// Name of the key's owner; empty without keys.
     pub(crate) principal: Arc<str>,
     pub(crate) admission: Arc<Admission>,
+    /// Context of the client's calls.
+    pub(crate) context: Context,
     /// Whether the client receives notifications without a subscription.
     pub(crate) is_notified: bool,
 }
@@ -162,7 +164,7 @@ impl McpServer {
             })
         });
         let name = name.transpose()?;
-        let mut context = Context::new();
+        let mut context = client.context.clone();
         if name.is_some() || !client.principal.is_empty() {
             let session = name.as_deref().unwrap_or_default();
             context = context.with_session(format!("{}/{session}", client.principal));

@@ -6,5 +6,7 @@ pub(crate) mod identity;
 pub(crate) mod messages;
 mod path_ids;
 mod account;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp_endpoint;
 pub(crate) mod routes;
 pub(crate) mod gateway;

@@ -11,6 +11,8 @@ use axum::routing::{MethodFilter, on};
 use axum::{Extension, Json, Router};
 use serde_json::json;
 
+#[cfg(feature = "mcp")]
+use super::mcp_endpoint::McpEndpoint;
 use super::{account, messages, path_ids};
 use crate::server::admit::admission::{Access, Admission, admit, check_open};
 use crate::server::admit::request_body::{ReadRequest, read_text};
@@ -26,7 +28,10 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     const GET: MethodFilter = MethodFilter::GET;
     const POST: MethodFilter = MethodFilter::POST;
     const ANY: MethodFilter = GET.or(POST).or(MethodFilter::DELETE);
-    Routes::new(shared)
+    let routes = Routes::new(shared);
+    #[cfg(feature = "mcp")]
+    let routes = routes.add_mcp();
+    routes
         .add(POST, "/v1/messages", ClientWithinLimits, messages::messages)
         .add(
             POST,
@@ -111,6 +116,20 @@ impl Routes {
         let other = not_allowed.layer(from_fn_with_state(self.admission(path, Access::Anyone), admit));
         self.router = self.router.route(path, on(method, handler).fallback(other));
         self
+    }
+
+    /// Adds `/mcp`, if the settings serve the gateway's tools there.
+    #[cfg(feature = "mcp")]
+    fn add_mcp(self) -> Self {
+        if !self.shared.settings.mcp.serve {
+            return self;
+        }
+        let endpoint = McpEndpoint::start(&self.shared);
+        let handler = move |State(shared): State<Arc<Shared>>, request: Request| {
+            let endpoint = Arc::clone(&endpoint);
+            async move { endpoint.answer(&shared, request).await }
+        };
+        self.add(MethodFilter::POST, "/mcp", Access::ClientWithinLimits, handler)
     }
 
     /// Builds the router. Metrics count requests to unknown paths under the route `unknown`.

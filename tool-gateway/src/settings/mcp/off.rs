@@ -15,6 +15,8 @@ impl McpSettings {
 
     pub(crate) async fn check_addresses(&self, _: SocketAddr, _: &mut Mistakes) {}
 
+    pub(crate) fn check_served(&self, _: &[String], _: &mut Mistakes) {}
+
     /// Returns whether a tool of an MCP server may have this name: never.
     pub(crate) fn owns(&self, _: &str) -> bool {
         false

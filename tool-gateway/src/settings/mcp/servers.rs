@@ -5,19 +5,60 @@ use std::net::SocketAddr;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 
+use tool_mcp::McpServer;
+use tool_runtime::ToolRegistry;
+
 use super::server::McpServerSettings;
+use crate::name_pattern::matches;
 use crate::settings::mistakes::Mistakes;
+use crate::settings::unknown_tool;
 use crate::settings::values::Table;
 
 /// The section `mcp`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct McpSettings {
+    /// Whether the gateway's tools are served at `/mcp`.
+    pub(crate) serve: bool,
+    /// Patterns for the names of the served tools.
+    pub(crate) serve_tools: Vec<String>,
+    /// Instructions for the models of clients.
+    instructions: String,
     #[serde(deserialize_with = "in_order")]
     pub(crate) servers: Vec<McpServerSettings>,
 }
 
+impl Default for McpSettings {
+    fn default() -> Self {
+        Self {
+            serve: false,
+            serve_tools: vec!["*".to_owned()],
+            instructions: String::new(),
+            servers: Vec::new(),
+        }
+    }
+}
+
 impl McpSettings {
+    /// Creates a server with these tools.
+    pub(crate) fn server(&self, registry: ToolRegistry) -> McpServer {
+        McpServer::new(registry)
+            .with_name(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+            .with_instructions(self.instructions.as_str())
+    }
+
+    /// Rejects patterns for served tools that match no tool, since they would have no effect.
+    pub(crate) fn check_served(&self, tools: &[String], mistakes: &mut Mistakes) {
+        for pattern in &self.serve_tools {
+            let is_known = pattern == "*" || tools.iter().any(|tool| matches(pattern, tool));
+            if !is_known && !self.may_match(pattern) {
+                let advice = unknown_tool::advice(pattern, tools);
+                let text = format_args!("no tool of the gateway is called `{pattern}`; {advice}");
+                mistakes.add_of_list(["mcp", "serve_tools"], pattern, text);
+            }
+        }
+    }
+
     /// Checks the settings of all servers.
     pub(crate) fn check(&self, mistakes: &mut Mistakes) {
         for (index, server) in self.servers.iter().enumerate() {

@@ -1,7 +1,6 @@
 //! Response to a request.
 
 use std::error::Error;
-use std::sync::Arc;
 
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode};
@@ -72,10 +71,11 @@ impl McpServer {
             }
         };
         let principal = parts.extensions.get::<McpPrincipal>();
-        let principal = principal.map_or_else(|| Arc::from(""), |principal| Arc::clone(&principal.0));
+        let principal = principal.map_or_else(|| McpPrincipal::new(""), McpPrincipal::clone);
         let caller = Caller {
-            admission: self.admission(&principal),
-            principal,
+            admission: self.admission(&principal.name),
+            principal: principal.name,
+            context: principal.context,
             is_notified: false,
         };
         if headers::is_modern(&request, &parts.headers) {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
-use tool_runtime::CancellationToken;
+use tool_runtime::{CancellationToken, Context};
 
 use crate::adapt::lines::Line;
 use crate::server::admission::SubscriptionPermit;
@@ -54,12 +54,13 @@ struct RunningCall {
 }
 
 impl StdioConnection {
-    pub(crate) fn new(server: McpServer, output: Output) -> Self {
+    pub(crate) fn new(server: McpServer, output: Output, context: Context) -> Self {
         let principal: Arc<str> = "".into();
         Self {
             client: Caller {
                 admission: server.admission(&principal),
                 principal,
+                context,
                 is_notified: true,
             },
             server,

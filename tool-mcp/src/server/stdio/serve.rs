@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
-use tool_runtime::ToolRegistry;
+use tool_runtime::{Context, ToolRegistry};
 
 use crate::adapt::lines::Line;
 use crate::server::mcp_server::McpServer;
@@ -58,11 +58,21 @@ impl McpServer {
     ///
     /// Returns an error if standard input or output is closed, or no thread or signal handler can be created.
     pub async fn serve_stdio(self) -> io::Result<()> {
+        self.serve_stdio_with(Context::new()).await
+    }
+
+    /// Serves the client that has started this process, as [`serve_stdio`] does. Calls have this context, to which the server adds the
+    /// session, the cancellation and the progress.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if standard input or output is closed, or no thread or signal handler can be created.
+    pub async fn serve_stdio_with(self, context: Context) -> io::Result<()> {
         let stop = stop_signal()?;
         let pipes = ClientPipes::take()?;
         let lines = read(pipes.input)?;
         let (output, written) = Output::start(pipes.output)?;
-        let deadline = serve(self, lines, output, stop).await;
+        let deadline = serve(self, context, lines, output, stop).await;
         // A client that does not read does not keep the server from ending.
         let _ = timeout_at(deadline, written).await;
         Ok(())
@@ -89,12 +99,13 @@ fn stop_signal() -> io::Result<impl Future<Output = ()>> {
 /// Serves the lines of a client up to their end, or `stop`. Returns the time at which the server has to end.
 async fn serve(
     server: McpServer,
+    context: Context,
     mut lines: mpsc::Receiver<Line>,
     output: Output,
     stop: impl Future<Output = ()>,
 ) -> Instant {
     let mut changes = server.shared.digest.subscribe();
-    let mut connection = StdioConnection::new(server, output.clone());
+    let mut connection = StdioConnection::new(server, output.clone(), context);
     let mut stop = std::pin::pin!(stop);
     loop {
         tokio::select! {
