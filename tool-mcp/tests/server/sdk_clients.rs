@@ -1,9 +1,10 @@
-//! Clients that others wrote: of the official SDK for Python.
+//! Clients that others wrote: of the official SDKs for Python (both revisions) and TypeScript (with `initialize`).
 //!
-//! `SDK_PYTHON` is an interpreter with the packages of `tests/sdks/requirements.txt`; `.ci/run programs` creates it. Without it, the tests
-//! are ignored with a message, or fail if `REPAIR_TESTS=required` is set.
+//! `SDK_PYTHON` is an interpreter with the packages of `tests/sdks/requirements.txt`, `SDK_NODE` a folder with the `node_modules` of
+//! `tests/sdks/package.json`; `.ci/run programs` creates both. Without them, the tests are ignored with a message, or fail if
+//! `REPAIR_TESTS=required` is set.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::process::Stdio;
 
 use axum::Router;
@@ -13,6 +14,9 @@ use tool_mcp::McpServer;
 use tool_runtime::serde_json::{Value, from_slice, json};
 
 use crate::served::{SERVED, registry};
+
+/// Number of tools of the server over standard input and output.
+const ALL: usize = 133;
 
 /// Lists, calls with progress and cancels, with each mode of the connection.
 const PYTHON: &str = r#"
@@ -58,11 +62,95 @@ async def run(mode):
 print(json.dumps([anyio.run(run, mode) for mode in ["auto", "legacy"]]))
 "#;
 
-/// Runs the client with these arguments, and checks its answers in both revisions.
-async fn run(arguments: &[&OsStr], tools: usize) {
-    let Some(python) = std::env::var_os("SDK_PYTHON") else {
-        eprintln!("IGNORED: `SDK_PYTHON` is missing; `.ci/run programs` installs the SDK");
+/// Lists all pages and calls, with progress.
+const TYPESCRIPT: &str = r#"
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+
+const [program, ...args] = process.argv.slice(1);
+const transport = program.startsWith("http")
+    ? new StreamableHTTPClientTransport(new URL(program))
+    : new StdioClientTransport({ command: program, args, env: { MCP_TEST_SERVED: "120" } });
+const client = new Client({ name: "test", version: "1" });
+await client.connect(transport);
+let tools = 0, cursor;
+do {
+    const page = await client.listTools({ cursor });
+    tools += page.tools.length;
+    cursor = page.nextCursor;
+} while (cursor);
+const call = (name, args, options) => client.callTool({ name, arguments: args }, undefined, options);
+const add = await call("add", { left: "2", right: 3 });
+const progress = [];
+const report = await call("report", { steps: 3 }, { onprogress: (it) => progress.push([it.progress, it.total, it.message]) });
+const numbers = await call("numbers", {});
+const fail = await call("fail", {});
+await client.ping();
+console.log(JSON.stringify({
+    tools,
+    server: client.getServerVersion().name,
+    instructions: client.getInstructions(),
+    add: add.content[0].text,
+    warnings: add._meta["tool-runtime/warnings"].length,
+    numbers: [numbers.structuredContent ?? null, numbers.content[0].text],
+    report: report.content[0].text,
+    progress: progress.at(-1) ?? null,
+    fail: [fail.isError, fail.content[0].text],
+}));
+await client.close();
+"#;
+
+/// Returns a folder or a program of the environment, or `None` with a message.
+fn variable(name: &str) -> Option<OsString> {
+    let value = std::env::var_os(name);
+    if value.is_none() {
+        eprintln!("IGNORED: `{name}` is missing; `.ci/run programs` installs the SDK");
         assert!(std::env::var_os("REPAIR_TESTS").is_none_or(|wanted| wanted != "required"));
+    }
+    value
+}
+
+/// Runs the client for TypeScript with these arguments, and checks its answers.
+async fn run_typescript(arguments: &[&OsStr], tools: usize) {
+    let Some(folder) = variable("SDK_NODE") else {
+        return;
+    };
+    let output = Command::new("node")
+        .args(["--input-type=module", "--eval", TYPESCRIPT])
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove(SERVED)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .await
+        .unwrap();
+    assert!(output.status.success());
+    let mut found: Value = from_slice(&output.stdout).unwrap();
+    let progress = found["progress"].take();
+    // Over stdio, this client drops progress that it reads together with the result.
+    let is_dropped = tools == ALL && progress.is_null();
+    assert!(is_dropped || progress == json!([3, 3, "step 3"]), "{progress}");
+    assert_eq!(
+        found,
+        json!({
+            "tools": tools,
+            "server": "served",
+            "instructions": "Add first.",
+            "add": "5",
+            "warnings": 1,
+            "numbers": [null, "[1,2]"],
+            "report": "3",
+            "progress": null,
+            "fail": [true, "no water"],
+        })
+    );
+}
+
+/// Runs the client for Python with these arguments, and checks its answers in both revisions.
+async fn run_python(arguments: &[&OsStr], tools: usize) {
+    let Some(python) = variable("SDK_PYTHON") else {
         return;
     };
     let output = Command::new(python)
@@ -94,19 +182,45 @@ async fn run(arguments: &[&OsStr], tools: usize) {
     assert_eq!(found, json!([modern, legacy]));
 }
 
-#[tokio::test]
-async fn python_over_stdio() {
-    let program = std::env::current_exe().unwrap();
-    let arguments = ["served::serve", "--exact", "--nocapture", "--quiet"].map(OsStr::new);
-    run(&[&[program.as_os_str()], &arguments[..]].concat(), 133).await;
+/// Returns the program that serves, and its arguments.
+fn served_program() -> Vec<OsString> {
+    let program = std::env::current_exe().unwrap().into_os_string();
+    let arguments = ["served::serve", "--exact", "--nocapture", "--quiet"].map(OsString::from);
+    [program].into_iter().chain(arguments).collect()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn python_over_http() {
-    let server = McpServer::new(registry()).with_instructions("Add first.");
+/// Serves over HTTP, and returns the URL.
+async fn served_url() -> OsString {
+    let server = McpServer::new(registry())
+        .with_name("served", "1.0")
+        .with_instructions("Add first.");
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let app = Router::new().route_service("/mcp", server.http());
     tokio::spawn(async move { axum::serve(listener, app).await });
-    run(&[OsStr::new(&url)], 13).await;
+    url.into()
+}
+
+fn borrowed(arguments: &[OsString]) -> Vec<&OsStr> {
+    arguments.iter().map(OsString::as_os_str).collect()
+}
+
+#[tokio::test]
+async fn python_over_stdio() {
+    run_python(&borrowed(&served_program()), ALL).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python_over_http() {
+    run_python(&[&served_url().await], 13).await;
+}
+
+#[tokio::test]
+async fn typescript_over_stdio() {
+    run_typescript(&borrowed(&served_program()), ALL).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn typescript_over_http() {
+    run_typescript(&[&served_url().await], 13).await;
 }
