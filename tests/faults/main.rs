@@ -20,5 +20,7 @@ mod read_back;
 #[cfg(unix)] // what the kernel refuses, and in which words
 mod disk;
 #[cfg(unix)]
+mod workspace;
+#[cfg(unix)]
 mod processes;
 mod parallel;

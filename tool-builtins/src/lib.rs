@@ -6,6 +6,7 @@
 //! - `workspace` (feature `workspace`): the folder of the tools that touch the machine.
 //! - `shell`, with the feature `shell` on Linux: `Bash`, `BashOutput` and `KillShell`, which run commands.
 //! - `files` (feature `files`): `Read`, `LS`, `Write`, `Edit` and `MultiEdit`.
+//! - `search` (feature `search`): `Glob` and `Grep`.
 //! - [`AttemptLimit`], a layer that asks the model to stop after repeated failures of a tool.
 //!
 //! ```
@@ -31,6 +32,8 @@ pub mod workspace;
 pub mod shell;
 #[cfg(feature = "files")]
 pub mod files;
+#[cfg(feature = "search")]
+pub mod search;
 
 pub use attempt_limit::{AttemptLimit, AttemptLimited};
 

@@ -377,10 +377,10 @@ const PRIMITIVES: [&str; 17] = [
 ];
 
 fn param_count(tool: &RawTool, errors: &Errors) {
-    if let Some(param) = tool.params.get(16) {
+    if let Some(param) = tool.params.get(20) {
         errors.at(
             param.ident.span(),
-            "expected at most 16 parameters; group some in a struct",
+            "expected at most 20 parameters; group some in a struct",
         );
     }
 }

@@ -14,8 +14,7 @@ use tool_runtime::{CancellationToken, State, ToolError, tool};
 use crate::workspace::Workspace;
 use crate::workspace::error::ErrorCode;
 use crate::workspace::ignore_rules::{IgnoreRules, is_version_control};
-use crate::workspace::place::Target;
-use crate::workspace::state::shown;
+use crate::workspace::place::{Place, Target};
 use crate::workspace::walk::{Walk, names};
 
 /// Number of further names that are counted after the list is full.
@@ -49,11 +48,11 @@ pub fn list(
     let dir = dir.map_err(|error| ErrorCode::from_io(&error, &place.shown))?;
     let limits = workspace.limits();
     let deadline = Instant::now() + Duration::from_secs(limits.search_seconds);
-    let rules = Walk::new(&workspace, &cancel, deadline).rules_above(&place.path);
+    let rules = Walk::new(&workspace, &cancel, deadline).rules_above(&place);
     let mut listing = Listing {
         workspace: &workspace,
         left_out: left_out(&ignore.unwrap_or_default())?,
-        base: place.path.clone(),
+        place: &place,
         text: String::new(),
         characters: 0,
         shown: 0,
@@ -90,7 +89,7 @@ struct Listing<'w> {
     workspace: &'w Workspace,
     left_out: Gitignore,
     /// The listed folder.
-    base: PathBuf,
+    place: &'w Place,
     text: String,
     /// Number of characters of the text.
     characters: usize,
@@ -106,7 +105,7 @@ impl Listing<'_> {
         let Ok(names) = names(&folder.dir) else {
             return self.line(
                 &folder.path,
-                &format!("{}/ (cannot be listed)", shown(&folder.path)),
+                &format!("{}/ (cannot be listed)", self.place.show(&folder.path)),
             );
         };
         let rules = folder.rules.enter(
@@ -116,12 +115,12 @@ impl Listing<'_> {
         );
         for (name, kind) in names {
             let path = folder.path.join(&name);
-            let relative = path.strip_prefix(&self.base).unwrap_or(&path);
+            let relative = path.strip_prefix(&self.place.path).unwrap_or(&path);
             let is_left_out = self.left_out.matched(relative, kind.is_dir()).is_ignore();
             if is_left_out || self.workspace.is_denied(&path) {
                 continue;
             }
-            let name_shown = shown(&path);
+            let name_shown = self.place.show(&path);
             if kind.is_symlink() {
                 let target = folder.dir.read_link_contents(&name);
                 let target = target.map_or_else(|_| "?".to_owned(), |target| target.display().to_string());
@@ -166,7 +165,7 @@ impl Listing<'_> {
         let is_full = self.shown >= limits.listed_entries
             || self.characters + line.chars().count() > limits.listed_characters;
         if is_full || !self.more.is_empty() {
-            let relative = path.strip_prefix(&self.base).unwrap_or(path);
+            let relative = path.strip_prefix(&self.place.path).unwrap_or(path);
             let mut components = relative.components();
             let first = components
                 .next()

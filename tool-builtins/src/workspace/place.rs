@@ -24,6 +24,8 @@ pub(crate) struct Place {
     pub(crate) path: PathBuf,
     /// The path for answers.
     pub(crate) shown: String,
+    /// Absolute path of the folder, unless the folder is the root of the workspace.
+    pub(crate) folder: Option<PathBuf>,
     /// Whether tools may write in the folder.
     pub(crate) is_writable: bool,
     /// Denied paths of the folder, which errors do not name.
@@ -63,9 +65,27 @@ impl Place {
             target,
             path,
             shown: String::new(),
+            folder: None,
             is_writable: folder.is_writable(),
             denied: None,
         })
+    }
+}
+
+impl Place {
+    /// Returns a path in the folder for answers.
+    pub(crate) fn show(&self, path: &Path) -> String {
+        let path = match &self.folder {
+            Some(folder) => &folder.join(path),
+            None if path == Path::new("") => return ".".to_owned(),
+            None => path,
+        };
+        let text = path.display().to_string();
+        if cfg!(windows) {
+            text.replace('\\', "/")
+        } else {
+            text
+        }
     }
 }
 

@@ -92,7 +92,8 @@ impl Workspace {
             ))
         })?;
         let mut place = Place::find(folder, relative, sent)?;
-        place.shown = folder.path().join(&place.path).display().to_string();
+        place.folder = Some(folder.path().to_owned());
+        place.shown = place.show(&place.path);
         Ok(place)
     }
 
@@ -112,7 +113,7 @@ impl Workspace {
         if let Some(error) = denied(&place.path) {
             return Err(error);
         }
-        place.shown = shown(&place.path);
+        place.shown = place.show(&place.path);
         place.denied = Some(Arc::clone(&self.denied));
         Ok(place)
     }
@@ -120,7 +121,7 @@ impl Workspace {
     /// Finds a file that a tool writes.
     pub(crate) fn find_for_writing(&self, sent: &str) -> Result<Place, ToolError> {
         let place = self.find(sent)?;
-        let is_below_root = !Path::new(&place.shown).has_root();
+        let is_below_root = place.folder.is_none();
         let denied = |path: &Path| is_below_root && self.denied.is_write_denied(path);
         let relative = self.root.relative(Path::new(sent)).unwrap_or(Path::new(sent));
         if denied(&place.path) || denied(&lexical(relative)) {
@@ -153,18 +154,6 @@ impl Workspace {
     pub(crate) fn lock(&self, place: &Place) -> Option<FileLock<'_>> {
         self.locks.lock(Path::new(&place.shown))
     }
-}
-
-/// Returns a path for answers: with `/` on every system, and with escapes in place of control characters.
-pub(crate) fn shown(path: &Path) -> String {
-    if path == Path::new("") {
-        return ".".to_owned();
-    }
-    let text = path.display().to_string();
-    if cfg!(windows) {
-        return text.replace('\\', "/");
-    }
-    text
 }
 
 /// Function of a test that runs in the middle of a write.

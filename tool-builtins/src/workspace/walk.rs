@@ -12,6 +12,7 @@ use cap_std::fs::{Dir, FileType};
 use tool_runtime::CancellationToken;
 
 use super::ignore_rules::{IgnoreRules, is_version_control};
+use super::place::{Place, Target};
 use super::state::Workspace;
 
 /// Maximum depth of folders: each open folder of a path has a file descriptor.
@@ -80,16 +81,21 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Visits everything below a folder with this path below the root, except for denied paths and folders of version control.
+    /// Visits everything below a folder, except for denied paths and folders of version control.
     pub(crate) fn run(
         &mut self,
-        dir: Dir,
-        path: &Path,
+        place: &Place,
         visit: &mut dyn FnMut(&WalkEntry<'_>) -> ControlFlow<()>,
     ) -> WalkEnd {
-        let rules = self.rules_above(path);
+        let Target::Directory(dir) = &place.target else {
+            return WalkEnd::Complete;
+        };
+        let rules = self.rules_above(place);
         let mut pending = Vec::new();
-        self.list(&Rc::new(dir), path, &rules, 0, &mut pending);
+        match dir.try_clone() {
+            Ok(dir) => self.list(&Rc::new(dir), &place.path, &rules, 0, &mut pending),
+            Err(_) => self.counts.unreadable += 1,
+        }
         while let Some(listed) = pending.pop() {
             if let Some(end) = self.end() {
                 return end;
@@ -133,9 +139,13 @@ impl<'w> Walk<'w> {
         (Instant::now() >= self.deadline).then_some(WalkEnd::TimedOut)
     }
 
-    /// Returns the rules of the folders from the root to the folder above a path.
-    pub(crate) fn rules_above(&self, path: &Path) -> IgnoreRules {
+    /// Returns the rules of the folders from the root to the folder above a place.
+    pub(crate) fn rules_above(&self, place: &Place) -> IgnoreRules {
         let mut rules = IgnoreRules::default();
+        if place.folder.is_some() {
+            return rules;
+        }
+        let path = &place.path;
         let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
         above.reverse();
         for folder in above {

@@ -34,6 +34,38 @@ impl TestFolder {
         Self::open(path, |options| options)
     }
 
+    /// Creates a folder with the tools that search, too.
+    #[cfg(feature = "search")]
+    pub(crate) fn searching() -> Self {
+        Self::searching_with(|options| options)
+    }
+
+    #[cfg(feature = "search")]
+    pub(crate) fn searching_with(options: impl FnOnce(WorkspaceOptions) -> WorkspaceOptions) -> Self {
+        let mut folder = Self::with(options);
+        folder
+            .registry
+            .register_all(tool_builtins::search::tools())
+            .unwrap();
+        folder
+    }
+
+    /// Uses an existing folder, with the tools that search, too.
+    #[cfg(feature = "search")]
+    pub(crate) fn searching_at(path: &Path) -> Self {
+        let mut folder = Self::at(path);
+        folder
+            .registry
+            .register_all(tool_builtins::search::tools())
+            .unwrap();
+        folder
+    }
+
+    #[cfg(feature = "search")]
+    pub(crate) fn registry(&self) -> &ToolRegistry {
+        &self.registry
+    }
+
     fn open(path: &Path, options: impl FnOnce(WorkspaceOptions) -> WorkspaceOptions) -> Self {
         let workspace = options(WorkspaceOptions::new(path)).open().unwrap();
         let mut registry = ToolRegistry::new().with_state(workspace);

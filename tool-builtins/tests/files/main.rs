@@ -8,6 +8,7 @@
     reason = "a test"
 )]
 
+#[allow(dead_code, reason = "the tests of searches use more")]
 mod folder;
 mod read;
 mod list;

@@ -38,6 +38,9 @@ pub struct Offload {
     excluded: Vec<String>,
 }
 
+/// Tools whose answers are pages of limited size, and which the model uses to read on: in a file, their answers would be of no use.
+const PAGED: [&str; 3] = ["Read", "Grep", "BashOutput"];
+
 /// Returns the default number of characters from which a result is offloaded.
 fn default_threshold() -> usize {
     1000
@@ -89,7 +92,8 @@ impl Offload {
         let layer = OffloadLayer::new(options.clone())
             .with_writer(PrivateWriter)
             .with_threshold(self.threshold)
-            .excluding(&self.excluded);
+            .excluding(&self.excluded)
+            .excluding(PAGED);
         let mut registry = registry
             .layer(layer)
             .with_state(options)

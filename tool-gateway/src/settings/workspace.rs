@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Deserialize;
-use tool_builtins::files;
 use tool_builtins::workspace::{InvalidWorkspace, WorkspaceOptions};
+use tool_builtins::{files, search};
 use tool_runtime::{RegistryError, ToolRegistry};
 
 use super::bash::Commands;
@@ -118,6 +118,7 @@ impl WorkspaceSettings {
         } else {
             registry.register_all(files::reading_tools())?;
         }
+        registry.register_all(search::tools())?;
         Ok(registry)
     }
 

@@ -37,8 +37,16 @@ async fn act(
     n15: u8,
     /// A number.
     n16: u8,
+    /// A number.
+    n17: u8,
+    /// A number.
+    n18: u8,
+    /// A number.
+    n19: u8,
+    /// A number.
+    n20: u8,
 ) {
-    let _ = (n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11, n12, n13, n14, n15, n16);
+    let _ = (n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11, n12, n13, n14, n15, n16, n17, n18, n19, n20);
 }
 
 fn main() {}

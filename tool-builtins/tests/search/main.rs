@@ -1,0 +1,18 @@
+//! Tools that search, called as a model calls them, and compared with ripgrep.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test"
+)]
+
+#[path = "../files/folder.rs"]
+#[allow(dead_code, reason = "the tests of files use more")]
+mod folder;
+mod arguments;
+mod glob;
+mod grep;
+#[cfg(unix)]
+mod ripgrep;
