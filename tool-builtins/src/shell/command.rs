@@ -25,7 +25,7 @@ use tokio::sync::watch;
 
 use super::confinement::Confinement;
 use super::environment::Environment;
-use super::output_file::{MAX_BYTES, OutputFile, create_private_folder};
+use super::output_file::{Excerpt, MAX_BYTES, OutputFile, Until, create_private_folder};
 use super::processes::{Filter, Process};
 
 /// Time between SIGTERM and SIGKILL.
@@ -34,6 +34,8 @@ const GRACE_PERIOD: Duration = Duration::from_secs(2);
 pub(super) const BACKGROUND_TIME: Duration = Duration::from_secs(30 * 60);
 /// Interval in which the size of the output is checked.
 const CHECK: Duration = Duration::from_millis(20);
+/// Size up to which an output is read with the end of its command.
+const SHORT_OUTPUT: u64 = 32 << 10;
 /// Interval in which remaining processes are searched.
 const SEARCH: Duration = Duration::from_millis(500);
 
@@ -67,6 +69,7 @@ pub(super) struct Launch {
     /// Value of the variable that marks the processes.
     pub(super) mark: String,
     pub(super) time_limit: Duration,
+    pub(super) is_background: bool,
 }
 
 /// A running or ended command.
@@ -94,6 +97,8 @@ pub(super) struct Ended {
     pub(super) folder: Option<PathBuf>,
     /// Processes that continue after the end of the shell.
     pub(super) remaining: Vec<Process>,
+    /// The complete output, whose file was removed. Longer outputs, and outputs of background commands, are only in their files.
+    pub(super) output: Option<Excerpt>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -376,8 +381,11 @@ impl Watcher {
             } else {
                 Vec::new()
             },
+            output: None,
         };
-        if !ended.remaining.is_empty() {
+        // The model can read the output of remaining processes later.
+        let is_read_later = !ended.remaining.is_empty();
+        if is_read_later {
             self.state.send_replace(CommandState::Ended(ended.clone()));
             if let Some(reason) = self.watch_remaining() {
                 ended.end = End::Stopped(reason);
@@ -394,7 +402,24 @@ impl Watcher {
         }
         // The group has no other process, so that its number may be free now.
         let _ = self.shell.child.wait();
+        if !is_read_later {
+            ended.output = self.take_short_output();
+        }
         self.state.send_replace(CommandState::Ended(ended));
+    }
+
+    /// Returns the output of a command of a call, and removes its file, if an answer has all of the output. The call would otherwise wait
+    /// for a thread that reads the file.
+    fn take_short_output(&self) -> Option<Excerpt> {
+        let output = self.output.get().filter(|_| !self.launch.is_background)?;
+        if output.length() > SHORT_OUTPUT {
+            return None;
+        }
+        let excerpt = output.excerpt(0, Until::End, None).ok()?;
+        excerpt.is_complete.then(|| {
+            output.remove();
+            excerpt
+        })
     }
 
     /// Waits until the shell ends, or must end. Returns whether the shell has ended.

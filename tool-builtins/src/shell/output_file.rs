@@ -23,7 +23,7 @@ pub(super) struct OutputFile {
 }
 
 /// Part of an output.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Excerpt {
     pub(super) text: String,
     pub(super) is_complete: bool,

@@ -12,7 +12,7 @@ use tokio::time::timeout as within;
 use tool_runtime::{CancellationToken, Context, SessionState, State, ToolError, ToolOutput, tool};
 
 use super::command::{BACKGROUND_TIME, Command, CommandState, End, Ended, StopReason};
-use super::output_file::{OutputFile, Until};
+use super::output_file::Until;
 use super::processes::Process;
 use super::session::ShellSession;
 use super::state::{Shell, Start, blocking, not_started};
@@ -100,6 +100,7 @@ pub async fn bash(
             end: End::Stopped(StopReason::Cancelled),
             folder: None,
             remaining: Vec::new(),
+            output: None,
         },
     };
     if let Some(path) = &ended.folder {
@@ -223,33 +224,39 @@ async fn answer(
     mut notes: Vec<String>,
 ) -> Result<ToolOutput, ToolError> {
     let command = running.command.clone();
-    let read = command.clone();
-    let excerpt = blocking(move || read.output().map(|output| output.excerpt(0, Until::End, None))).await?;
-    let excerpt = excerpt.transpose().map_err(not_started)?;
-    let output = excerpt.as_ref().map_or("", |excerpt| excerpt.text.as_str());
-    let position = excerpt.as_ref().map_or(0, |excerpt| excerpt.end);
-    let is_complete = excerpt.as_ref().is_none_or(|excerpt| excerpt.is_complete);
+    let excerpt = match &ended.output {
+        Some(output) => {
+            shell.with_session(session, |session| session.remove(&command))?;
+            output.clone()
+        }
+        None => {
+            let read = command.clone();
+            let excerpt =
+                blocking(move || read.output().map(|output| output.excerpt(0, Until::End, None))).await?;
+            excerpt.transpose().map_err(not_started)?.unwrap_or_default()
+        }
+    };
     if !ended.remaining.is_empty() {
         notes.push(shell.with_session(session, |session| {
             if session.has_room() {
                 running.is_armed = false;
-                let id = session.add_background(command.clone(), position);
+                let id = session.add_background(command.clone(), excerpt.end);
                 format!("{}; they are {id} for BashOutput and KillShell, and end with the session or after 30 minutes", continuing(&ended.remaining))
             } else {
                 command.stop(StopReason::Killed);
                 format!("{}; they are ended now, since too many background commands are running", continuing(&ended.remaining))
             }
         })?);
-    } else if is_complete && command.is_gone() {
-        shell.with_session(session, |session| session.remove(&command))?;
-        let finished = command.clone();
-        blocking(move || finished.output().map(OutputFile::remove)).await?;
     }
     let mut text = ended.end.describe().unwrap_or_default();
     if !text.is_empty() {
         text.push('\n');
     }
-    text.push_str(if output.is_empty() { "(no output)" } else { output });
+    text.push_str(if excerpt.text.is_empty() {
+        "(no output)"
+    } else {
+        &excerpt.text
+    });
     push_notes(&mut text, &notes);
     Ok(match ended.end {
         End::Exited(0) => ToolOutput::text(text),

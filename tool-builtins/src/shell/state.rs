@@ -192,6 +192,7 @@ impl Shell {
                 output: folder.output(number),
                 mark: self.0.output.mark(&session.key, number),
                 time_limit: start.time_limit,
+                is_background,
             };
             let command = Command::start(Arc::clone(&self.0.launcher), launch).map_err(not_started)?;
             session.add(command.clone());

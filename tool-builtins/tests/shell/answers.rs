@@ -228,3 +228,26 @@ async fn definitions_are_short() {
         .collect();
     assert_eq!(names, ["Bash", "BashOutput", "KillShell"]);
 }
+
+/// Compares the time of a call with the time of the shell alone: `cargo test --release --features shell -- --ignored --nocapture takes_little`.
+#[tokio::test]
+#[ignore = "a measurement"]
+async fn call_takes_little_time() {
+    const CALLS: u32 = 300;
+    let lab = Lab::new();
+    lab.bash("true").await;
+    let began = std::time::Instant::now();
+    for _ in 0..CALLS {
+        lab.bash("true").await;
+    }
+    let calls = began.elapsed() / CALLS;
+    let began = std::time::Instant::now();
+    for _ in 0..CALLS {
+        std::process::Command::new("bash")
+            .args(["-c", "true"])
+            .output()
+            .unwrap();
+    }
+    let shell = began.elapsed() / CALLS;
+    eprintln!("Bash {calls:?}, bash -c true {shell:?}");
+}

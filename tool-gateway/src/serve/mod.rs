@@ -184,7 +184,11 @@ async fn configured(
     mistakes: &mut Mistakes,
 ) -> Result<Configured, Failure> {
     let keys = settings.client_keys(mistakes);
-    let workspace = &settings.workspace;
+    let mut workspace = settings.workspace.clone();
+    workspace
+        .deny
+        .extend(PermissionRule::unreadable(&settings.permissions));
+    let workspace = &workspace;
     let root = workspace.root.as_deref();
     let commands = settings.tools.bash.open(root, workspace.write, mistakes);
     let registry = tools::loaded(workspace, commands.as_ref(), mistakes)?;

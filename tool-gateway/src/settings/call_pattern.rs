@@ -116,6 +116,19 @@ impl CallPattern {
         }
     }
 
+    /// Returns whether the pattern matches the name of a tool that reads files.
+    pub(crate) fn matches_reader(&self) -> bool {
+        READING.iter().any(|tool| self.matches_name(tool))
+    }
+
+    /// Returns the glob of a pattern for all tools that read files.
+    pub(crate) fn reader_glob(&self) -> Option<&str> {
+        match &self.argument {
+            Some(ArgumentPattern::Path(glob)) if self.name == "Read" => Some(glob.exact.glob().glob()),
+            _ => None,
+        }
+    }
+
     /// Returns whether the pattern matches the argument of a call of a tool that [`matches_name`](Self::matches_name) accepts.
     pub(crate) fn matches_subject(&self, tool: &str, subject: &Subject, effect: Effect) -> bool {
         match (&self.argument, subject) {

@@ -136,6 +136,19 @@ impl PermissionRule {
         }))
     }
 
+    /// Returns the globs of paths that no client may read: of the rules before the first one that may allow a call to some client. `LS`, `Glob`
+    /// and `Grep` leave these paths out of their results.
+    pub(crate) fn unreadable(rules: &[Self]) -> Vec<String> {
+        let denies_all = |rule: &&Self| {
+            rule.decision == DecisionName::Deny && rule.clients.is_none() && rule.from_text.is_none()
+        };
+        let rules = rules.iter().filter(|rule| rule.tool.matches_reader());
+        rules
+            .take_while(denies_all)
+            .filter_map(|rule| rule.tool.reader_glob().map(str::to_owned))
+            .collect()
+    }
+
     fn decide(rules: &[Self], call: PermittedCall<'_>) -> Decision {
         let Some(rule) = rules.iter().find(|rule| rule.matches(call)) else {
             return Decision::Allow;
@@ -310,6 +323,27 @@ mod tests {
                 matches!(decision, Decision::Allow)
             };
             assert!(expected, "{conditions}, {call:?}: {decision:?}");
+        }
+    }
+
+    #[test]
+    fn unreadable_paths_are_denied_to_all_clients_before_any_exception() {
+        let deny = |tool: &str| format!("[[permissions]]\ndecision = \"deny\"\ntool = \"{tool}\"\n");
+        let of_ada = "clients = [\"ada\"]\n";
+        for (text, unreadable) in [
+            (
+                deny("Read(secret/**)") + &deny("Read(./*.key)"),
+                &["secret/**", "*.key"][..],
+            ),
+            (deny("Edit(src/**)") + &deny("Grep(a)") + &deny("Read(b)"), &["b"]),
+            (deny("Read(a)") + of_ada + &deny("Read(b)"), &[]),
+            (
+                deny("Read(a)") + "[[permissions]]\ntool = \"*\"\ndecision = \"allow\"\n" + &deny("Read(b)"),
+                &["a"],
+            ),
+            (deny("Read(a)") + &deny("Read") + &deny("Read(b)"), &["a", "b"]),
+        ] {
+            assert_eq!(PermissionRule::unreadable(&rules(&text)), unreadable, "{text}");
         }
     }
 

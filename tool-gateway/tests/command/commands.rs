@@ -33,7 +33,14 @@ impl Server {
         fs::create_dir_all(path.join("tmp")).unwrap();
         let mut turns: Vec<Value> = commands
             .iter()
-            .map(|input| json!({ "content": [{ "type": "tool_use", "name": "Bash", "input": input }] }))
+            .map(|input| {
+                let name = if input["file_path"].is_string() {
+                    "Write"
+                } else {
+                    "Bash"
+                };
+                json!({ "content": [{ "type": "tool_use", "name": name, "input": input }] })
+            })
             .collect();
         turns.push(json!({ "content": [{ "type": "text", "text": "Done." }] }));
         let script = directory.file("script.json", json!({ "turns": turns }).to_string());
@@ -264,6 +271,32 @@ fn permission_rules_are_about_commands() {
         3,
         "{log}"
     );
+}
+
+#[test]
+fn permission_rules_are_about_paths() {
+    let directory = Directory::new();
+    let work = directory.path().join("work");
+    fs::create_dir_all(work.join("src")).unwrap();
+    fs::write(work.join("other"), "").unwrap();
+    std::os::unix::fs::symlink("../other", work.join("src/link")).unwrap();
+    let rules = "[[permissions]]\ntool = \"Edit(src/**)\"\ndecision = \"allow\"\n\
+                 [[permissions]]\ntool = \"Edit\"\ndecision = \"deny\"\nmessage = \"only src\"\n";
+    let paths = ["src/a", "b", "src/../c", "src/link", "./src/sub/d"];
+    let calls = paths.map(|path| json!({ "file_path": path, "content": "x" }));
+    let server = Server::start(&directory, rules, &calls);
+    server.ask();
+    let is_written = |path: &str| fs::read_to_string(work.join(path)).is_ok_and(|text| text == "x");
+    assert!(is_written("src/a") && is_written("src/sub/d"));
+    assert!(!is_written("b") && !is_written("c") && !is_written("other"));
+    server.signal(rustix::process::Signal::TERM);
+    let log = server.end();
+    assert_eq!(
+        log.matches("\"outcome\":\"permission_denied\"").count(),
+        3,
+        "{log}"
+    );
+    assert!(log.contains("\"subject\":\"src/link\""), "{log}");
 }
 
 #[test]
