@@ -35,6 +35,8 @@ pub(super) async fn serve(options: &McpOptions) -> Result<Outcome, Failure> {
     // No other machine can reach the program, so no client keys are required.
     settings.listen = (Ipv4Addr::LOCALHOST, 0).into();
     let aliases = ToolAliases::default();
+    let unreadable = PermissionRule::unreadable(&settings.permissions);
+    settings.workspace.deny.extend(unreadable);
     let root = settings.workspace.root.as_deref();
     let bash = &settings.tools.bash;
     let commands = bash.open(root, settings.workspace.write, &mut mistakes);
