@@ -92,13 +92,7 @@ impl<'a> Field<'a> {
 
     /// Returns the decoded name. A name with a lone surrogate keeps its escapes.
     pub(crate) fn name(&self) -> Cow<'a, str> {
-        let written = self.written_name();
-        if written.contains('\\')
-            && let Ok(name) = serde_json::from_str(self.name)
-        {
-            return Cow::Owned(name);
-        }
-        Cow::Borrowed(written)
+        name(self.name)
     }
 
     /// Compares names by their UTF-16 code units, the order of RFC 8785. A lone surrogate is a code unit.
@@ -138,10 +132,24 @@ impl<'a> Field<'a> {
 
     /// Returns the contents of the JSON string with the name.
     fn written_name(&self) -> &'a str {
-        self.name
-            .get(1..self.name.len().saturating_sub(1))
-            .unwrap_or_default()
+        contents(self.name)
     }
+}
+
+/// Decodes a name, a JSON string. A name with a lone surrogate keeps its escapes.
+pub(crate) fn name(quoted: &str) -> Cow<'_, str> {
+    let written = contents(quoted);
+    if written.contains('\\')
+        && let Ok(name) = serde_json::from_str(quoted)
+    {
+        return Cow::Owned(name);
+    }
+    Cow::Borrowed(written)
+}
+
+/// Returns the contents of a JSON string.
+fn contents(quoted: &str) -> &str {
+    quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default()
 }
 
 /// The UTF-16 code units of a JSON string.

@@ -20,7 +20,7 @@ use tool_runtime::sse::{Frame, SseDecoder};
 use crate::off_worker::in_place;
 use crate::upstream::answer::{MessageEvent, MessageEvents, Part, TurnBody};
 use crate::upstream::error::UpstreamError;
-use crate::upstream::transport::response::{MAX_RESPONSE, is_stream};
+use crate::upstream::transport::response::{MAX_RESPONSE, is_stream, text};
 use crate::wire::delta::{Delta, TextEvent, TextRun};
 use crate::wire::event::StreamEvent;
 use crate::wire::message::{MessageError, WholeMessage};
@@ -152,7 +152,7 @@ impl MessageReader {
                 continue;
             };
             // UTF-8 is checked once for the event, and not again for each string. Invalid bytes become U+FFFD.
-            let data = String::from_utf8_lossy(&data);
+            let data = text(&data);
             take(MessagePart::Event(match StreamEvent::parse(&data) {
                 None | Some(StreamEvent::Error(_) | StreamEvent::Other(_)) => {
                     other_event(event.name() == Some("error"), &data)?

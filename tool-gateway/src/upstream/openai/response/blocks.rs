@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::content::PieceText;
@@ -108,8 +107,8 @@ impl BlockWriter {
     }
 
     /// Writes an event that is not part of a block.
-    pub(super) fn push(&mut self, event: &Value) {
-        self.events.extend(MessageEvent::parse(&event.to_string()).ok());
+    pub(super) fn push(&mut self, event: StreamEvent) {
+        self.events.push_back(MessageEvent(Part::Event(event)));
     }
 
     /// Writes a piece of a text.
@@ -225,8 +224,7 @@ impl BlockWriter {
             Some(_) => r#"{"type":"thinking","thinking":"","signature":""}"#,
             None => r#"{"type":"text","text":""}"#,
         });
-        let start = StreamEvent::BlockStart { index, block };
-        self.events.push_back(MessageEvent(Part::Event(start)));
+        self.push(StreamEvent::BlockStart { index, block });
         self.open = Some(OpenBlock {
             index,
             is_call: false,
@@ -248,17 +246,15 @@ impl BlockWriter {
             if let Some(half) = self.halves.take(index) {
                 reasoning.text.push(char::REPLACEMENT_CHARACTER);
                 if !self.omits_thinking {
-                    self.events.push_back(MessageEvent(Part::Event(half)));
+                    self.push(half);
                 }
             }
             reasoning.details = details.into_items();
             let signature = self.signer.sign(reasoning, self.omits_thinking);
             let delta = Delta::Text(TextField::Signature, signature);
-            let delta = StreamEvent::BlockDelta { index, delta };
-            self.events.push_back(MessageEvent(Part::Event(delta)));
+            self.push(StreamEvent::BlockDelta { index, delta });
         }
-        let stop = StreamEvent::BlockStop { index };
-        self.events.push_back(MessageEvent(Part::Event(stop)));
+        self.push(StreamEvent::BlockStop { index });
     }
 
     /// Begins a call whose arguments follow. The `extra_content` is stored in the signature of the preceding thinking block.
@@ -273,8 +269,7 @@ impl BlockWriter {
         let index = self.count;
         self.count += 1;
         let block = Block::call(id, name, "");
-        let start = StreamEvent::BlockStart { index, block };
-        self.events.push_back(MessageEvent(Part::Event(start)));
+        self.push(StreamEvent::BlockStart { index, block });
         self.open = Some(OpenBlock {
             index,
             is_call: true,

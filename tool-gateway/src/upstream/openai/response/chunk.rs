@@ -1,16 +1,22 @@
 //! [`Chunk`]: a chunk of a streamed completion, <https://platform.openai.com/docs/api-reference/chat/streaming>, or a whole completion.
 
 use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::content::{ContentPieces, Piece};
 use crate::upstream::openai::signature::ReasoningField;
-use crate::wire::object::Object;
 use crate::wire::walk;
 
-/// A chunk of a stream, or a whole completion. The fields are located in one walk.
+/// A chunk of a stream, or a whole completion. The text is parsed and its fields are located in one pass, since a stream has a chunk for
+/// each token.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Chunk<'c> {
-    error: Option<&'c str>,
+    /// Whether the text is an error.
+    is_error: bool,
+    text: &'c str,
     usage: Option<&'c str>,
     /// The first choice; other choices are ignored.
     choice: Option<Choice<'c>>,
@@ -22,37 +28,22 @@ struct Choice<'c> {
     finish_reason: Option<&'c str>,
     /// The stop sequence that ended the text: `stop_reason` of vLLM, `matched_stop` of `SGLang`.
     matched_stop: Option<&'c str>,
-    /// Text of the message, or of the part of it that a chunk has.
-    message: Option<&'c str>,
+    /// The message, or the part of it that a chunk has.
+    message: ChunkMessage<'c>,
 }
 
 impl<'c> Chunk<'c> {
     /// Parses a chunk. Returns `None` if the text is not a JSON object.
     pub(super) fn parse(text: &'c str) -> Option<Self> {
-        let mut chunk = Self::default();
-        let mut has_choices = false;
-        for field in Object::parse(text).ok()?.fields() {
-            if field.is("choices") {
-                has_choices = true;
-                let mut choices = walk::items(field.value).filter_map(Object::from_json);
-                chunk.choice = choices.find_map(Choice::first);
-            } else if field.is("usage") {
-                chunk.usage = (field.value != "null").then_some(field.value);
-            } else if field.is("error") {
-                let is_empty = matches!(field.value, "null" | "\"\"" | "{}" | "false");
-                chunk.error = (!is_empty).then_some(text);
-            } else if (field.is("object") && field.value == r#""error""#)
-                || (field.is("detail") && !has_choices)
-            {
-                chunk.error = Some(text);
-            }
-        }
-        Some(chunk)
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let chunk = deserializer.deserialize_map(ChunkVisitor).ok()?;
+        deserializer.end().ok()?;
+        Some(Self { text, ..chunk })
     }
 
     /// Returns the whole text, if it is an error.
     pub(super) fn error(self) -> Option<&'c str> {
-        self.error
+        self.is_error.then_some(self.text)
     }
 
     /// Returns the text of `usage`, unless it is null.
@@ -78,31 +69,7 @@ impl<'c> Chunk<'c> {
 
     /// Returns the message, or the part of it that a chunk has.
     pub(super) fn message(self) -> ChunkMessage<'c> {
-        let message = self.choice.and_then(|choice| choice.message);
-        ChunkMessage::new(message.and_then(Object::from_json))
-    }
-}
-
-impl<'c> Choice<'c> {
-    /// Reads a choice; `None` unless it is the first one.
-    fn first(choice: Object<'c>) -> Option<Self> {
-        let mut fields = Self::default();
-        for field in choice.fields() {
-            if field.is("index") {
-                if !matches!(field.value, "0" | "null") {
-                    return None;
-                }
-            } else if field.is("delta") || field.is("message") {
-                if field.value != "null" {
-                    fields.message = Some(field.value);
-                }
-            } else if field.is("finish_reason") {
-                fields.finish_reason = Some(field.value);
-            } else if field.is("stop_reason") || field.is("matched_stop") {
-                fields.matched_stop = Some(field.value);
-            }
-        }
-        Some(fields)
+        self.choice.unwrap_or_default().message
     }
 }
 
@@ -119,23 +86,18 @@ pub(super) struct ChunkMessage<'c> {
 }
 
 impl<'c> ChunkMessage<'c> {
-    fn new(message: Option<Object<'c>>) -> Self {
-        let mut read = Self::default();
-        for field in message.into_iter().flat_map(Object::fields) {
-            let slots = [
-                ("content", &mut read.content),
-                ("reasoning_content", &mut read.reasoning_content),
-                ("reasoning", &mut read.reasoning),
-                ("reasoning_details", &mut read.reasoning_details),
-                ("refusal", &mut read.refusal),
-                ("tool_calls", &mut read.tool_calls),
-                ("function_call", &mut read.function_call),
-            ];
-            if let Some((_, slot)) = slots.into_iter().find(|(name, _)| field.is(name)) {
-                *slot = (!matches!(field.value, "null" | "\"\"" | "[]")).then_some(field.value);
-            }
-        }
-        read
+    /// Returns the place of a field; `None` for a field that is not read.
+    fn field(&mut self, name: &str) -> Option<&mut Option<&'c str>> {
+        Some(match name {
+            "content" => &mut self.content,
+            "reasoning_content" => &mut self.reasoning_content,
+            "reasoning" => &mut self.reasoning,
+            "reasoning_details" => &mut self.reasoning_details,
+            "refusal" => &mut self.refusal,
+            "tool_calls" => &mut self.tool_calls,
+            "function_call" => &mut self.function_call,
+            _ => return None,
+        })
     }
 
     /// Returns whether the message has calls.
@@ -173,5 +135,279 @@ impl<'c> ChunkMessage<'c> {
         content.push_content(self.content);
         content.push_refusal(self.refusal);
         content.into_pieces()
+    }
+}
+
+/// Reads a chunk.
+struct ChunkVisitor;
+
+impl<'de> Visitor<'de> for ChunkVisitor {
+    type Value = Chunk<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Chunk<'de>, A::Error> {
+        let mut chunk = Chunk::default();
+        let mut has_choices = false;
+        while let Some(name) = next_name(&mut fields)? {
+            match &*name {
+                "choices" => {
+                    has_choices = true;
+                    chunk.choice = fields.next_value_seed(AnyValue(ChoicesVisitor))?;
+                }
+                "usage" => chunk.usage = Some(next_text(&mut fields)?).filter(|usage| *usage != "null"),
+                "error" => {
+                    let error = next_text(&mut fields)?;
+                    chunk.is_error = !matches!(error, "null" | "\"\"" | "{}" | "false");
+                }
+                "object" => chunk.is_error |= next_text(&mut fields)? == r#""error""#,
+                name => {
+                    chunk.is_error |= name == "detail" && !has_choices;
+                    fields.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(chunk)
+    }
+}
+
+/// Reads a list of choices.
+struct ChoicesVisitor;
+
+impl<'de> AnyVisitor<'de> for ChoicesVisitor {
+    type Value = Option<Choice<'de>>;
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut choices: A) -> Result<Self::Value, A::Error> {
+        let mut first = None;
+        while let Some(choice) = choices.next_element_seed(AnyValue(ChoiceVisitor))? {
+            first = first.or(choice);
+        }
+        Ok(first)
+    }
+}
+
+/// Reads a choice; `None` unless it is the first one.
+struct ChoiceVisitor;
+
+impl<'de> AnyVisitor<'de> for ChoiceVisitor {
+    type Value = Option<Choice<'de>>;
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        let mut choice = Choice::default();
+        let mut is_first = true;
+        while let Some(name) = next_name(&mut fields)? {
+            match &*name {
+                "index" => is_first &= matches!(next_text(&mut fields)?, "0" | "null"),
+                "delta" | "message" => {
+                    if let Some(message) = fields.next_value_seed(AnyValue(MessageVisitor))? {
+                        choice.message = message;
+                    }
+                }
+                "finish_reason" => choice.finish_reason = Some(next_text(&mut fields)?),
+                "stop_reason" | "matched_stop" => choice.matched_stop = Some(next_text(&mut fields)?),
+                _ => {
+                    fields.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(is_first.then_some(choice))
+    }
+}
+
+/// Reads a message; `None` for null.
+struct MessageVisitor;
+
+impl<'de> AnyVisitor<'de> for MessageVisitor {
+    type Value = Option<ChunkMessage<'de>>;
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        let mut message = ChunkMessage::default();
+        while let Some(name) = next_name(&mut fields)? {
+            match message.field(&name) {
+                Some(field) => {
+                    let text = next_text(&mut fields)?;
+                    *field = (!matches!(text, "null" | "\"\"" | "[]")).then_some(text);
+                }
+                None => {
+                    fields.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(Some(message))
+    }
+}
+
+/// Reads a value that should be an object or a list. Other values are read as nothing.
+trait AnyVisitor<'de>: Sized {
+    type Value: Default;
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Self::Value::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Self::Value::default())
+    }
+}
+
+/// A value of any type for an [`AnyVisitor`].
+struct AnyValue<V>(V);
+
+impl<'de, V: AnyVisitor<'de>> DeserializeSeed<'de> for AnyValue<V> {
+    type Value = V::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, V: AnyVisitor<'de>> Visitor<'de> for AnyValue<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
+        Ok(V::Value::default())
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<V::Value, E> {
+        Ok(V::Value::default())
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<V::Value, E> {
+        Ok(V::Value::default())
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<V::Value, E> {
+        Ok(V::Value::default())
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<V::Value, E> {
+        Ok(V::Value::default())
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<V::Value, E> {
+        Ok(V::Value::default())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
+        self.0.visit_map(fields)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<V::Value, A::Error> {
+        self.0.visit_seq(items)
+    }
+}
+
+/// Reads the name of the next field.
+fn next_name<'de, A: MapAccess<'de>>(fields: &mut A) -> Result<Option<Cow<'de, str>>, A::Error> {
+    let name = fields.next_key::<&'de RawValue>()?;
+    Ok(name.map(|name| walk::name(name.get())))
+}
+
+/// Reads the text of the next value.
+fn next_text<'de, A: MapAccess<'de>>(fields: &mut A) -> Result<&'de str, A::Error> {
+    Ok(fields.next_value::<&'de RawValue>()?.get())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parts of a chunk.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    struct ReadParts<'c> {
+        content: Option<&'c str>,
+        finish_reason: Option<String>,
+        usage: Option<&'c str>,
+        is_error: bool,
+    }
+
+    fn read(text: &str) -> Option<ReadParts<'_>> {
+        let chunk = Chunk::parse(text)?;
+        Some(ReadParts {
+            content: chunk.message().content,
+            finish_reason: chunk.finish_reason().map(Cow::into_owned),
+            usage: chunk.usage(),
+            is_error: chunk.error().is_some(),
+        })
+    }
+
+    #[test]
+    fn fields_of_other_types_are_read_as_nothing() {
+        let nothing = ReadParts::default();
+        let content = ReadParts {
+            content: Some(r#""a\n""#),
+            ..ReadParts::default()
+        };
+        for (text, expected) in [
+            ("{}", nothing.clone()),
+            (r#"{"choices":null,"usage":null,"error":null}"#, nothing.clone()),
+            (r#"{"choices":{"delta":{"content":"a"}}}"#, nothing.clone()),
+            (
+                r#"{"choices":[null,1,-1,1.5,true,"a",[{}],{"index":1,"delta":{"content":"a"}}]}"#,
+                nothing.clone(),
+            ),
+            (r#"{"choices":[{"delta":"a"}]}"#, nothing.clone()),
+            (
+                r#"{"choices":[{"delta":[{"content":"a"}],"finish_reason":""}]}"#,
+                nothing.clone(),
+            ),
+            (
+                r#" { "choices" : [ { "delta" : { "content" : "a\n" } } ] } "#,
+                content.clone(),
+            ),
+            (
+                r#"{"choices":[{"index":1},{"delta":{"content":"a\n"},"index":null},{"delta":{"content":"b"}}]}"#,
+                content.clone(),
+            ),
+            (
+                r#"{"choices":[],"choices":[{"delta":{"content":"b"},"message":{"content":"a\n"},"delta":null}]}"#,
+                content.clone(),
+            ),
+            (
+                r#"{"\u0063hoices":[{"d\u0065lta":{"c\u006fntent":"b","content":"a\n"}}],"\ud800":1}"#,
+                content,
+            ),
+            (
+                r#"{"x":"\ud800","choices":[{"finish_reason":"stop","logprobs":{"content":[1e999]}}],"usage":{"a":1}}"#,
+                ReadParts {
+                    finish_reason: Some("stop".to_owned()),
+                    usage: Some(r#"{"a":1}"#),
+                    ..ReadParts::default()
+                },
+            ),
+        ] {
+            assert_eq!(read(text), Some(expected), "{text}");
+        }
+        for other in ["", "null", "[{}]", "{", "{}{}", r#"{"choices":[{"delta":{]}"#] {
+            assert_eq!(read(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn errors_are_recognized_in_every_form() {
+        for (text, expected) in [
+            (r#"{"error":{"message":"m"}}"#, true),
+            (r#"{"error":"m"}"#, true),
+            (r#"{"error":{}}"#, false),
+            (r#"{"error":"","choices":[]}"#, false),
+            (r#"{"object":"error","message":"m"}"#, true),
+            (r#"{"object":"chat.completion.chunk"}"#, false),
+            (r#"{"detail":"m"}"#, true),
+            (r#"{"choices":[],"detail":"m"}"#, false),
+        ] {
+            assert_eq!(read(text).map(|read| read.is_error), Some(expected), "{text}");
+            assert_eq!(
+                Chunk::parse(text).and_then(Chunk::error),
+                expected.then_some(text)
+            );
+        }
     }
 }

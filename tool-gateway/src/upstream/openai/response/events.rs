@@ -18,7 +18,7 @@ use super::message::{MessageBuilder, StreamEnd};
 use crate::off_worker::in_place;
 use crate::upstream::answer::MessageEvent;
 use crate::upstream::error::UpstreamError;
-use crate::upstream::transport::response::{MAX_RESPONSE, is_stream};
+use crate::upstream::transport::response::{MAX_RESPONSE, is_stream, text};
 
 /// Events of a message, from the body of a response.
 pub(super) struct ChatEvents {
@@ -144,7 +144,7 @@ impl ChatEvents {
 
     fn read_whole(&mut self, bytes: &[u8]) -> Result<(), UpstreamError> {
         self.is_over = true;
-        let text = String::from_utf8_lossy(bytes);
+        let text = text(bytes);
         let message = &mut self.message;
         in_place(text.len(), || message.read_whole(&text))
     }
@@ -173,7 +173,7 @@ impl ChatEvents {
             let Some(data) = event.data().filter(|data| !data.is_empty()) else {
                 continue;
             };
-            let data = String::from_utf8_lossy(&data);
+            let data = text(&data);
             if data.trim_ascii() == "[DONE]" {
                 self.is_over = true;
                 self.message.end(StreamEnd::Done)?;

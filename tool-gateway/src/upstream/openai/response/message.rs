@@ -21,6 +21,8 @@ use crate::upstream::answer::MessageEvent;
 use crate::upstream::error::UpstreamError;
 use crate::upstream::openai::warnings::WarningCode;
 use crate::upstream::text_calls::rules::TextThoughts;
+use crate::wire::event::StreamEvent;
+use crate::wire::fields::{ObjectText, RawFields};
 use crate::wire::object::set_field;
 use crate::wire::walk;
 
@@ -422,13 +424,11 @@ impl MessageBuilder {
             refusal: &self.refusal,
             stop_sequence: self.stop_sequence.as_deref(),
         };
-        let delta = json!({
-            "type": "message_delta",
-            "delta": ending.delta(),
-            "usage": self.usage(),
-        });
-        self.writer.push(&delta);
-        self.writer.push(&json!({ "type": "message_stop" }));
+        let mut end = RawFields::default();
+        end.set("delta", ending.delta().to_string());
+        end.set("usage", json!(self.usage()).to_string());
+        self.writer.push(StreamEvent::MessageDelta(end));
+        self.writer.push(StreamEvent::MessageStop);
     }
 
     /// Sends the start of the message.
@@ -446,8 +446,9 @@ impl MessageBuilder {
             "stop_sequence": null,
             "usage": self.usage(),
         });
-        self.writer
-            .push(&json!({ "type": "message_start", "message": message }));
+        if let Some(message) = ObjectText::new(&message.to_string()) {
+            self.writer.push(StreamEvent::MessageStart(message));
+        }
     }
 
     /// Compares the usage with the size of the prompt, or counts a message without a usage.
