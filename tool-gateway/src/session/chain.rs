@@ -141,13 +141,13 @@ impl ChainKey {
     }
 
     pub(crate) fn digest_all<'p>(&self, parts: impl Iterator<Item = &'p [u8]>) -> Digest {
-        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        let mut hasher = PartHasher::new(&self.key);
         for part in parts {
             // Lengths distinguish lists of parts with equal concatenations.
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
+            hasher.write(&(part.len() as u64).to_le_bytes());
+            hasher.write(part);
         }
-        Digest(*hasher.finalize().as_bytes())
+        hasher.finish()
     }
 
     /// Computes the digest of a label and of a canonical form. A long form is written a second time, for the digest.
@@ -248,6 +248,42 @@ impl ChainKey {
     fn lock(&self) -> MutexGuard<'_, DigestCache> {
         // No panic can leave a partial change, so the value of a poisoned lock is valid.
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Hasher of many short parts, which are hashed together: a separate update of the hasher for each part takes longer than the hash.
+struct PartHasher {
+    hasher: blake3::Hasher,
+    /// Parts that were not passed to the hasher.
+    parts: Vec<u8>,
+}
+
+impl PartHasher {
+    /// Maximum number of bytes that are hashed together. Most lists of parts are shorter.
+    const CAPACITY: usize = 512;
+
+    fn new(key: &[u8; 32]) -> Self {
+        Self {
+            hasher: blake3::Hasher::new_keyed(key),
+            parts: Vec::with_capacity(Self::CAPACITY),
+        }
+    }
+
+    fn write(&mut self, part: &[u8]) {
+        if self.parts.len() + part.len() > Self::CAPACITY {
+            self.hasher.update(&self.parts);
+            self.parts.clear();
+            if part.len() > Self::CAPACITY {
+                self.hasher.update(part);
+                return;
+            }
+        }
+        self.parts.extend_from_slice(part);
+    }
+
+    fn finish(mut self) -> Digest {
+        self.hasher.update(&self.parts);
+        Digest(*self.hasher.finalize().as_bytes())
     }
 }
 
