@@ -1,11 +1,11 @@
 //! Counts the gateways that a request has passed, so that a loop of gateways ends with an error.
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 
 use crate::wire::error::ApiError;
 
 /// Header with the number of gateways that a request has passed.
-pub(crate) const HOP: &str = "x-tool-gateway-hop";
+pub(crate) const HOP: HeaderName = HeaderName::from_static("x-tool-gateway-hop");
 
 /// Maximum number of gateways in a row; a higher number is a loop.
 const MAX_HOPS: u32 = 4;

@@ -67,6 +67,8 @@ fn request<B>(shared: &Shared, client_request: Parts, body: B, session: Option<&
         ..
     } = client_request;
     let hops = hop::hops(&headers) + 1;
+    // The body has another length. The removed header leaves room for the inserted one.
+    headers.remove(header::CONTENT_LENGTH);
     headers.insert(hop::HOP, hops.into());
     betas::remove(&mut headers, &shared.settings.upstream.remove_betas);
     if !shared.keys.is_empty() {

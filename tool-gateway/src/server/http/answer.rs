@@ -78,8 +78,10 @@ pub(crate) async fn answer(mut watcher: Watcher, is_stream: bool, session: Heade
 
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
+const SESSION: HeaderName = HeaderName::from_static("x-tool-gateway-session");
+
 pub(crate) fn with_session(mut response: Response, session: HeaderValue) -> Response {
-    response.headers_mut().insert("x-tool-gateway-session", session);
+    response.headers_mut().insert(SESSION, session);
     response
 }
 

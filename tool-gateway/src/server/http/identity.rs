@@ -1,12 +1,20 @@
 //! Identity of requests: digests that are equal for equal requests.
 
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::server::turns::shared::Shared;
 use crate::session::chain::{Digest, exact_chain};
 use crate::session::recognize::{Client, Recognized};
 use crate::wire::request::MessagesRequest;
+
+/// Headers on which the answer depends.
+const CREDENTIALS_AND_VERSIONS: [HeaderName; 4] = [
+    HeaderName::from_static("anthropic-version"),
+    HeaderName::from_static("anthropic-beta"),
+    header::AUTHORIZATION,
+    HeaderName::from_static("x-api-key"),
+];
 
 /// Computes the digest of a request without `stream`. Equal requests are retries or branches.
 pub(crate) fn identity(
@@ -20,7 +28,9 @@ pub(crate) fn identity(
     let history = history.unwrap_or(recognized.beginning);
     let settings = shared.secret.settings(request);
     let digests = [history, recognized.context, settings];
-    let mut identity = vec![client.principal.as_bytes()];
+    // A list that grows takes several allocations.
+    let mut identity = Vec::with_capacity(16);
+    identity.push(client.principal.as_bytes());
     identity.extend(digests.iter().map(|digest| digest.as_bytes().as_slice()));
     // Session names of the client, and system messages between other messages, are not part of the history.
     identity.extend(client.keys.iter().map(String::as_bytes));
@@ -35,12 +45,7 @@ pub(crate) fn identity(
     identity.extend(systems.iter().map(String::as_bytes));
     identity.push(parts.uri.query().unwrap_or_default().as_bytes());
     // The upstream's credential is included, if the client sends one beside its key for the gateway.
-    for name in [
-        "anthropic-version",
-        "anthropic-beta",
-        "authorization",
-        "x-api-key",
-    ] {
+    for name in CREDENTIALS_AND_VERSIONS {
         identity.extend(parts.headers.get_all(name).iter().map(HeaderValue::as_bytes));
         // Marks the end of this header's values, since no header has this value.
         identity.push(b"\n");

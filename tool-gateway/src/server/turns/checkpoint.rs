@@ -1,5 +1,7 @@
 //! [`Checkpoint`]: the last point from which a turn can continue, in this or a later process.
 
+use std::sync::Arc;
+
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +24,7 @@ pub(crate) struct Checkpoint {
     pub(crate) session: SessionId,
     pub(crate) machine: TurnMachine,
     /// Headers of the upstream's first response.
-    pub(crate) headers: Option<HeaderMap>,
+    pub(crate) headers: Option<Arc<HeaderMap>>,
     pub(crate) sent: Vec<Sent>,
     pub(crate) refused_thinking: Option<RefusedThinking>,
     /// State of the session after the last completed call.
@@ -97,15 +99,13 @@ impl Checkpoint {
     /// Converts a checkpoint from its form in a store.
     pub(super) fn from_stored(stored: StoredCheckpoint) -> Self {
         let headers = stored.headers.map(|headers| {
-            let headers = headers.into_iter();
-            headers
-                .filter_map(|(name, value)| {
-                    Some((
-                        HeaderName::try_from(name).ok()?,
-                        HeaderValue::try_from(value).ok()?,
-                    ))
-                })
-                .collect()
+            let headers = headers.into_iter().filter_map(|(name, value)| {
+                Some((
+                    HeaderName::try_from(name).ok()?,
+                    HeaderValue::try_from(value).ok()?,
+                ))
+            });
+            Arc::new(headers.collect())
         });
         let mut sent: Vec<_> = stored
             .message

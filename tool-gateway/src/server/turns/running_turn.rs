@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tool_runtime::CancellationToken;
@@ -39,7 +39,7 @@ pub(crate) struct RunningTurn {
 #[derive(Debug, Default)]
 struct RunState {
     /// Headers of the upstream's first response.
-    headers: Option<HeaderMap>,
+    headers: Option<Arc<HeaderMap>>,
     sent: Vec<Sent>,
     /// Estimated size in bytes of `sent` and of the response of a failed turn.
     bytes: usize,
@@ -174,14 +174,17 @@ impl RunningTurn {
     }
 
     /// Sets the headers of the upstream's first response. The received values share the read buffer of their connection, which is many times
-    /// larger and must not be kept with the turn, so the values are copied.
+    /// larger and must not be kept with the turn, so the values are copied into a buffer of the turn.
     pub(crate) fn set_headers(&self, mut headers: HeaderMap) {
+        let length = headers.values().map(HeaderValue::len).sum();
+        let mut copied = BytesMut::with_capacity(length);
         for value in headers.values_mut() {
-            if let Ok(copy) = HeaderValue::from_bytes(value.as_bytes()) {
+            copied.extend_from_slice(value.as_bytes());
+            if let Ok(copy) = HeaderValue::from_maybe_shared(copied.split().freeze()) {
                 *value = copy;
             }
         }
-        self.lock().headers.get_or_insert(headers);
+        self.lock().headers.get_or_insert(Arc::new(headers));
         self.notify();
     }
 
@@ -418,7 +421,7 @@ impl Watcher {
     }
 
     /// Waits until the turn has output. Returns the headers of the upstream's response.
-    pub(crate) async fn upstream_headers(&mut self) -> Result<HeaderMap, RunEnd> {
+    pub(crate) async fn upstream_headers(&mut self) -> Result<Arc<HeaderMap>, RunEnd> {
         let headers = |running: &RunningTurn| {
             let state = running.lock();
             if !state.sent.is_empty() {
@@ -430,7 +433,7 @@ impl Watcher {
     }
 
     /// Returns the headers of the upstream's response.
-    pub(crate) fn headers(&self) -> HeaderMap {
+    pub(crate) fn headers(&self) -> Arc<HeaderMap> {
         self.running.lock().headers.clone().unwrap_or_default()
     }
 
