@@ -37,7 +37,9 @@ where
 {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        let mut object = r#"{"name":"#.to_owned();
+        // A text that grows with each field takes several allocations.
+        let mut object = String::with_capacity(384);
+        object.push_str(r#"{"name":"#);
         push_string(&mut object, span.name());
         attributes.record(&mut LineFields(&mut object));
         span.extensions_mut().insert(SpanFields(object));
