@@ -218,7 +218,7 @@ impl Incoming {
             else {
                 continue;
             };
-            if block.is_blank_text() {
+            if block.is_blank_text(block.kind()) {
                 if block.is_counted() {
                     visible.push((block, NOWHERE));
                 }

@@ -408,17 +408,22 @@ impl TurnMachine {
         self.visible.reserve_exact(self.next_index);
         let mut is_unchanged = true;
         for block in message.shared_blocks() {
-            let is_blank = block.is_blank_text();
+            let kind = block.kind();
+            let is_blank = block.is_blank_text(kind);
             let origin = Origin {
                 message: 0,
                 block: sent_up.len(),
             };
-            if block.is_counted() {
+            if kind.is_counted() {
                 self.visible
                     .push((block.clone(), if is_blank { NOWHERE } else { origin }));
             }
             if is_blank {
                 is_unchanged = false;
+                continue;
+            }
+            if !kind.is_call() {
+                sent_up.push(block);
                 continue;
             }
             let accepted = block.clone().with_object_input();

@@ -20,9 +20,9 @@ pub(crate) struct BlockText<'b> {
     raw_input: Option<&'b str>,
 }
 
-/// The kind of a block.
+/// The kind of a block. Each look at the kind walks over the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Text,
     EmptyText,
     Thinking,
@@ -35,6 +35,11 @@ enum Kind {
 impl Kind {
     fn from_object(object: Object<'_>) -> Self {
         let [kind, text] = object.get_all(["type", "text"]);
+        Self::from_fields(kind, text)
+    }
+
+    /// Returns the kind of a block with this `type` and this `text`.
+    fn from_fields(kind: Option<&str>, text: Option<&str>) -> Self {
         match kind.and_then(walk::string).as_deref() {
             Some("thinking" | "redacted_thinking") => Self::Thinking,
             Some("tool_use") => Self::ToolUse,
@@ -45,6 +50,16 @@ impl Kind {
             },
             _ => Self::Other,
         }
+    }
+
+    /// Returns whether the block is visible. Thinking and empty texts are not, since clients may omit them.
+    pub(crate) fn is_counted(self) -> bool {
+        !matches!(self, Self::Thinking | Self::EmptyText)
+    }
+
+    /// Returns whether the block is a call, which the upstream or another side runs.
+    pub(crate) fn is_call(self) -> bool {
+        matches!(self, Self::ToolUse | Self::ServerToolUse)
     }
 }
 
@@ -93,23 +108,20 @@ impl<'b> BlockText<'b> {
         Kind::from_object(self.object())
     }
 
-    /// Returns whether the text is a block of a response: an object with a type, and with a text if it is a text block. Blocks of unknown
-    /// types are valid.
-    pub(super) fn is_valid(&self) -> bool {
-        let Some(object) = Object::from_json(&self.json) else {
-            return false;
+    /// Returns the kind of a block of a response; `None` if the text is not such a block: an object with a type, and with a text if it is a
+    /// text block. Blocks of unknown types are valid.
+    pub(super) fn valid_kind(&self) -> Option<Kind> {
+        let [kind, text] = Object::from_json(&self.json)?.get_all(["type", "text"]);
+        let is_valid = match kind? {
+            "\"text\"" => text.is_some_and(|text| text.starts_with('"') || text == "null"),
+            kind => kind.starts_with('"'),
         };
-        let [kind, text] = object.get_all(["type", "text"]);
-        match kind {
-            Some("\"text\"") => text.is_some_and(|text| text.starts_with('"') || text == "null"),
-            Some(kind) => kind.starts_with('"'),
-            None => false,
-        }
+        is_valid.then(|| Kind::from_fields(kind, text))
     }
 
     /// Returns whether the block is visible. Thinking and empty texts are not, since clients may omit them.
     pub(crate) fn is_counted(&self) -> bool {
-        !matches!(self.kind(), Kind::Thinking | Kind::EmptyText)
+        self.kind().is_counted()
     }
 
     /// Returns the text of a text block, unless it is empty.
@@ -257,6 +269,10 @@ impl Block {
         Object::from_json(self.as_str()).unwrap_or_default()
     }
 
+    pub(crate) fn kind(&self) -> Kind {
+        self.borrowed().kind()
+    }
+
     /// Returns whether the block is visible. Thinking and empty texts are not, since clients may omit them.
     pub(crate) fn is_counted(&self) -> bool {
         self.borrowed().is_counted()
@@ -321,9 +337,9 @@ impl Block {
         self.borrowed().is_thinking()
     }
 
-    /// Returns whether the block is a text of only white space, which the API does not accept in requests.
-    pub(crate) fn is_blank_text(&self) -> bool {
-        let text = match self.borrowed().kind() {
+    /// Returns whether the block, which has this kind, is a text of only white space, which the API does not accept in requests.
+    pub(crate) fn is_blank_text(&self, kind: Kind) -> bool {
+        let text = match kind {
             Kind::EmptyText => return true,
             Kind::Text => self.as_str(),
             _ => return false,
@@ -341,8 +357,7 @@ impl Block {
     /// Returns the call with an object as `input`, which the API requires in requests. A string is parsed as JSON, and a missing value or
     /// `null` becomes an empty object. Of other arguments, the block keeps the text separately.
     pub(crate) fn with_object_input(self) -> Self {
-        let kind = self.borrowed().kind();
-        if !matches!(kind, Kind::ToolUse | Kind::ServerToolUse) || self.raw_input.is_some() {
+        if !self.kind().is_call() || self.raw_input.is_some() {
             return self;
         }
         let object = self.object();
@@ -466,7 +481,8 @@ mod tests {
             (r#"{"type":"text","text":"\ud800"}"#, false),
             (r#"{"type":"thinking","thinking":""}"#, false),
         ] {
-            assert_eq!(Block::new(block).is_blank_text(), expected, "{block}");
+            let block = Block::new(block);
+            assert_eq!(block.is_blank_text(block.kind()), expected, "{block:?}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::block::{Block, BlockText};
+use super::block::{Block, BlockText, Kind};
 use super::fields::{ObjectText, RawFields};
 use super::object::{Object, place, push_string};
 use super::role::Role;
@@ -155,6 +155,7 @@ pub(crate) struct WholeMessage {
     text: Arc<str>,
     content: TextRange,
     usage: Map<String, Value>,
+    has_tool_use: bool,
 }
 
 impl WholeMessage {
@@ -164,20 +165,28 @@ impl WholeMessage {
         let fields = Object::parse(text).map_err(|_| MessageError::Invalid)?;
         let [content, usage] = fields.get_all(["content", "usage"]);
         let content = content.ok_or(MessageError::Invalid)?;
-        let mut blocks = Blocks::new(content).ok_or(MessageError::Invalid)?;
+        let blocks = Blocks::new(content).ok_or(MessageError::Invalid)?;
         // A block and its separator have at least two bytes.
         if content.len() / 2 >= MAX_BLOCKS && blocks.clone().nth(MAX_BLOCKS).is_some() {
             return Err(MessageError::TooManyBlocks);
         }
-        if !blocks.all(|block| block.is_valid()) {
-            return Err(MessageError::Invalid);
+        let mut has_tool_use = false;
+        for block in blocks {
+            let kind = block.valid_kind().ok_or(MessageError::Invalid)?;
+            has_tool_use |= kind == Kind::ToolUse;
         }
         let usage = usage.map(serde_json::from_str);
         Ok(Self {
             content: TextRange::new(text, content),
             usage: usage.and_then(Result::ok).unwrap_or_default(),
             text: text.into(),
+            has_tool_use,
         })
+    }
+
+    /// Returns whether the message has a `tool_use` block.
+    pub(crate) fn has_tool_use(&self) -> bool {
+        self.has_tool_use
     }
 
     /// Returns the text of the message, unchanged.

@@ -144,6 +144,14 @@ impl MessagesRequest {
         walk::items(self.tools.map_or("", |tools| tools.slice(&self.body)))
     }
 
+    /// Returns whether the request declares tools. The first tool, which may be long, is not read.
+    pub(crate) fn has_tools(&self) -> bool {
+        let list = self
+            .tools
+            .and_then(|tools| tools.slice(&self.body).strip_prefix('['));
+        list.is_some_and(|list| !list.trim_ascii_start().starts_with(']'))
+    }
+
     /// Returns the size of all messages in bytes, with a separator for each.
     pub(crate) fn messages_len(&self) -> usize {
         let messages = self.messages.iter();
@@ -255,7 +263,9 @@ mod tests {
         ] {
             let body = format!(r#"{{"tools":{tools},"messages":[]}}"#);
             let expected = format!(r#"{{"tools":{expected},"messages":[]}}"#);
-            assert_eq!(MessagesRequest::parse(body).unwrap().with("", &[], &[]), expected);
+            let request = MessagesRequest::parse(body).unwrap();
+            assert_eq!(request.with("", &[], &[]), expected);
+            assert_eq!(request.has_tools(), request.tools().next().is_some());
         }
     }
 

@@ -94,7 +94,7 @@ impl UpstreamEvents {
 
 /// Converts a whole message to one event, or to the events of a stream if the message has calls.
 fn whole_message(message: WholeMessage) -> VecDeque<Event> {
-    if message.blocks().all(|block| block.tool_use().is_none()) {
+    if !message.has_tool_use() {
         return [Event::Message(message)].into();
     }
     let (start, end) = message.start_and_end();

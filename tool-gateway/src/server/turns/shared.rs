@@ -67,7 +67,7 @@ impl Shared {
             return false;
         };
         let model = request.get("model").and_then(walk::string).unwrap_or_default();
-        request.tools().next().is_some() && reader.rules.apply_to(&self.upstream.served_model(&model))
+        request.has_tools() && reader.rules.apply_to(&self.upstream.served_model(&model))
     }
 
     /// Returns whether a request declares tools, and calls in the text of its response are not recovered. Such calls are in the log.
@@ -77,6 +77,6 @@ impl Shared {
                 .text_calls()
                 .is_some_and(|reader| reader.rules.is_on())
         };
-        request.tools().next().is_some() && !is_on()
+        request.has_tools() && !is_on()
     }
 }
