@@ -711,6 +711,8 @@ fn send(event: StreamEvent) -> Action {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::*;
@@ -723,7 +725,7 @@ mod tests {
 
     fn started() -> TurnMachine {
         let mut machine = TurnMachine::new(Rules {
-            internal: ["Internal".to_owned()].into(),
+            internal: Arc::new(["Internal".to_owned()].into()),
             max_rounds: 5,
             ..Rules::default()
         });

@@ -155,11 +155,11 @@ impl InternalTool {
 #[derive(Debug, Default)]
 pub(crate) struct ClassifiedTools {
     /// Names of the tools that the gateway runs.
-    pub(crate) internal: BTreeSet<String>,
+    pub(crate) internal: Arc<BTreeSet<String>>,
     /// Names of internal tools that the client declares, too, and can run itself.
     pub(crate) declared: BTreeSet<String>,
     /// Names of the client's tools. Empty if no internal tool is in the request.
-    pub(crate) external: BTreeSet<String>,
+    pub(crate) external: Arc<BTreeSet<String>>,
     /// Names of tools of MCP servers that the client declares and the gateway does not have. They are left out of the request.
     pub(crate) missing: BTreeSet<String>,
     /// Definitions for the upstream as the text of a list; `None` if the client's definitions are forwarded unchanged.
@@ -307,9 +307,9 @@ pub(crate) fn classify<'a>(
     let mut internal = declared.clone();
     internal.extend(added.iter().map(|tool| tool.name().to_owned()));
     Ok(ClassifiedTools {
-        internal,
+        internal: Arc::new(internal),
         declared,
-        external,
+        external: Arc::new(external),
         missing,
         definitions: Some(list),
     })
@@ -406,7 +406,7 @@ mod tests {
         let sent = tools
             .definitions
             .map_or(declared.clone(), |text| serde_json::from_str(&text).unwrap());
-        (tools.internal.into_iter().collect(), sent)
+        (tools.internal.iter().cloned().collect(), sent)
     }
 
     /// The API refuses a request with a union at the root, so the upstream gets the flat form, and a client that declares the
@@ -430,7 +430,7 @@ mod tests {
             let ownership = Ownership::by_schema();
             let offered = offered(tools, Offer::Declared, &ownership);
             let classified = classify([declared].into_iter(), &offered).unwrap();
-            assert_eq!(classified.internal, BTreeSet::from(["Find".to_owned()]));
+            assert_eq!(*classified.internal, BTreeSet::from(["Find".to_owned()]));
             let sent = classified.definitions.unwrap_or_else(|| format!("[{declared}]"));
             let sent: Value = serde_json::from_str(&sent).unwrap();
             assert_eq!(

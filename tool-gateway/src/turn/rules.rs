@@ -6,18 +6,18 @@ use std::sync::Arc;
 use super::client_calls::ClientCalls;
 use crate::session::minted_id::MintKey;
 
-/// Limits of a turn, and owners of its calls.
+/// Limits of a turn, and owners of its calls. Cheap to clone, since each checkpoint has a copy.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Rules {
     /// Names of the internal tools.
-    pub(crate) internal: BTreeSet<String>,
+    pub(crate) internal: Arc<BTreeSet<String>>,
     /// Names of the client's tools.
-    pub(crate) external: BTreeSet<String>,
+    pub(crate) external: Arc<BTreeSet<String>>,
     /// Starts of the names of MCP servers' tools, which are never the client's unless the client declares them: a tool that its server has
     /// removed is called by a model that still remembers it.
     pub(crate) server_prefixes: Vec<String>,
     /// Names of the internal tools whose calls wait for the client's results if a message also has external calls.
-    pub(crate) deferred: BTreeSet<String>,
+    pub(crate) deferred: Arc<BTreeSet<String>>,
     /// Maximum number of internal rounds of a turn.
     pub(crate) max_rounds: usize,
     /// Number of input and output tokens after which no further round begins.
@@ -44,7 +44,7 @@ impl Rules {
             return None;
         }
         let fits = |name: &&String| name.eq_ignore_ascii_case(called);
-        let mut names = self.internal.iter().chain(&self.external).filter(fits);
+        let mut names = self.internal.iter().chain(&*self.external).filter(fits);
         if let Some(name) = names.next().filter(|_| names.next().is_none()) {
             return self.internal.contains(name).then_some(name);
         }
@@ -124,7 +124,7 @@ mod tests {
         let request = MessagesRequest::parse(request).unwrap();
         let client_calls = ClientCalls::new(&request, ClientCallRules::default(), ClientCallState::default());
         let rules = Rules {
-            internal: ["lookup".to_owned()].into(),
+            internal: Arc::new(["lookup".to_owned()].into()),
             client_calls: Some(Arc::new(client_calls)),
             ..Rules::default()
         };
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn names_in_other_letters_fit_one_internal_tool_or_none() {
         let rules = |internal: &[&str], external: &[&str]| {
-            let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let names = |names: &[&str]| Arc::new(names.iter().map(|name| (*name).to_owned()).collect());
             Rules {
                 internal: names(internal),
                 external: names(external),

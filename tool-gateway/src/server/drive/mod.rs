@@ -204,10 +204,10 @@ impl<'a> Drive<'a> {
             Arc::new(ClientCalls::new(&job.request, rules, state))
         });
         let rules = Rules {
-            internal: job.tools.internal.clone(),
-            external: job.tools.external.clone(),
+            internal: Arc::clone(&job.tools.internal),
+            external: Arc::clone(&job.tools.external),
             server_prefixes: shared.settings.mcp.name_starts(),
-            deferred: job.tools.internal.iter().filter(is_deferred).cloned().collect(),
+            deferred: Arc::new(job.tools.internal.iter().filter(is_deferred).cloned().collect()),
             max_rounds: shared.settings.limits.rounds,
             max_tokens: shared.settings.limits.tokens,
             ids: IdSource::new(MintKey::new(&shared.secret, &job.client.principal)),

@@ -199,6 +199,7 @@ pub(crate) fn read(segments: &[Vec<u8>]) -> Result<Option<Checkpoint>, StoreErro
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::sync::Arc;
 
     use serde_json::json;
 
@@ -214,7 +215,7 @@ mod tests {
     /// Runs a turn whose model calls a tool several times in each round, with a checkpoint after each event that needs one.
     fn checkpoints(rounds: usize, calls: usize) -> Vec<Checkpoint> {
         let rules = Rules {
-            internal: BTreeSet::from(["long".to_owned()]),
+            internal: Arc::new(BTreeSet::from(["long".to_owned()])),
             max_rounds: 100,
             ..Rules::default()
         };

@@ -5,6 +5,7 @@
 //! next request.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -160,7 +161,7 @@ fn assert_record_accepted(answer: &Answer) {
 #[track_caller]
 fn explore(message: &[Form], is_streamed: bool) -> (Vec<Vec<TrueMessage>>, Option<Answer>) {
     let mut machine = TurnMachine::new(Rules {
-        internal: ["internal".to_owned()].into(),
+        internal: Arc::new(["internal".to_owned()].into()),
         max_rounds: 5,
         ids: IdSource {
             key: Some([1; 32]),

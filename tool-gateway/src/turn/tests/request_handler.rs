@@ -1,7 +1,8 @@
 //! [`RequestHandler`]: handles requests like the gateway, without a server.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use serde_json::Map;
@@ -153,9 +154,9 @@ impl RequestHandler {
 pub(super) fn rules(conversation: &Conversation) -> Rules {
     Rules {
         server_prefixes: Vec::new(),
-        internal: ["Internal", "Deferred", "Interrupted"].map(str::to_owned).into(),
-        external: BTreeSet::new(),
-        deferred: ["Deferred".to_owned()].into(),
+        internal: Arc::new(["Internal", "Deferred", "Interrupted"].map(str::to_owned).into()),
+        external: Arc::default(),
+        deferred: Arc::new(["Deferred".to_owned()].into()),
         max_rounds: 25,
         max_tokens: None,
         ids: IdSource {
