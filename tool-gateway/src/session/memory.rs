@@ -58,10 +58,13 @@ const MAX_SWEPT: usize = 256;
 
 #[derive(Debug, Default)]
 struct Tables {
-    turns: FoldMap<String, Entry>,
+    /// Turns by their sequence number.
+    turns: FoldMap<u64, Entry>,
+    /// Sequence numbers of the turns by their id.
+    numbers: FoldMap<String, u64>,
     /// Turns after a point, in the order in which they were stored.
-    points: BTreeMap<(Digest, u64), String>,
-    calls: FoldMap<Digest, String>,
+    points: BTreeSet<(Digest, u64)>,
+    calls: FoldMap<Digest, u64>,
     keys: FoldMap<Digest, SessionId>,
     sessions: FoldMap<SessionId, SessionEntry>,
     clients: FoldMap<Digest, ClientEntry>,
@@ -71,7 +74,7 @@ struct Tables {
     /// Sessions in the order of their removal.
     order: BTreeMap<Place, SessionId>,
     /// Turns by the sequence number of their session and their own sequence number, which is the order in which they were stored.
-    of_sessions: BTreeMap<(u64, u64), String>,
+    of_sessions: BTreeSet<(u64, u64)>,
     /// Turns of a session after a point: the session's number, the point, and the turn's number.
     points_of_sessions: BTreeSet<(u64, Digest, u64)>,
     bytes: usize,
@@ -83,8 +86,6 @@ struct Tables {
 struct Entry {
     record: TurnRecord,
     calls: Vec<Digest>,
-    /// Sequence number of the turn among all turns, which is also its revision.
-    number: u64,
     /// Estimated size in bytes, with the entries of all tables.
     bytes: usize,
 }
@@ -253,14 +254,19 @@ impl Tables {
             .filter(|entry| entry.client == client && !entry.place.expiry.is_over())
     }
 
-    /// Returns a turn of a client, unless its session has expired.
-    fn turn(&self, client: Digest, id: &str) -> Option<StoredTurn> {
-        let entry = self.turns.get(id)?;
+    /// Returns a turn of a client, unless its session has expired. The sequence number of the turn is also its revision.
+    fn turn(&self, client: Digest, number: u64) -> Option<StoredTurn> {
+        let entry = self.turns.get(&number)?;
         self.session(client, entry.record.session())?;
         Some(StoredTurn {
-            revision: entry.number,
+            revision: number,
             record: entry.record.clone(),
         })
+    }
+
+    /// Returns the turn of a client with this id, unless its session has expired.
+    fn turn_with_id(&self, client: Digest, id: &str) -> Option<StoredTurn> {
+        self.turn(client, *self.numbers.get(id)?)
     }
 
     /// Returns the session of the first known key.
@@ -272,7 +278,7 @@ impl Tables {
     /// Returns the turn of the first known call, with the index of the call.
     fn turn_of_calls(&self, client: Digest, calls: &[Digest]) -> Option<FoundCall> {
         let turn = |(at, call)| {
-            let turn = FoundTurn::Turn(self.turn(client, self.calls.get(call)?)?);
+            let turn = FoundTurn::Turn(self.turn(client, *self.calls.get(call)?)?);
             Some(FoundCall { at, turn })
         };
         calls.iter().enumerate().find_map(turn)
@@ -281,20 +287,22 @@ impl Tables {
     /// Returns the latest turns after a point, and all turns of `session` after it, oldest first.
     fn turns_of_point(&self, client: Digest, point: Digest, session: Option<&SessionId>) -> Vec<FoundTurn> {
         let all = self.points.range((point, 0)..=(point, u64::MAX)).rev();
-        let mut found: Vec<_> = all.take(MAX_TURNS_OF_POINT).collect();
+        let all = all.map(|(_, number)| *number);
+        let mut found: Vec<u64> = all.take(MAX_TURNS_OF_POINT).collect();
         if found.len() == MAX_TURNS_OF_POINT
-            && let Some((oldest, _)) = found.last()
+            && let Some(oldest) = found.last()
             && let Some(session) = session.and_then(|session| self.sessions.get(session))
         {
             let number = session.number;
             let older = self
                 .points_of_sessions
-                .range((number, point, 0)..(number, point, oldest.1))
+                .range((number, point, 0)..(number, point, *oldest))
                 .rev();
-            found.extend(older.filter_map(|(_, point, turn)| self.points.get_key_value(&(*point, *turn))));
+            found.extend(older.map(|(_, _, turn)| *turn));
         }
-        let ids = found.iter().rev();
-        ids.filter_map(|(_, id)| self.turn(client, id).map(FoundTurn::Turn))
+        let found = found.into_iter().rev();
+        found
+            .filter_map(|number| self.turn(client, number).map(FoundTurn::Turn))
             .collect()
     }
 
@@ -307,39 +315,39 @@ impl Tables {
             keys,
             progress: _,
         } = saved;
-        let id = record.id().to_owned();
-        self.remove_turn(&id);
+        if let Some(earlier) = self.numbers.get(record.id()).copied() {
+            self.remove_turn(earlier);
+        }
         self.saved += 1;
         let number = self.saved;
         let bytes = record.size() + ENTRY_BYTES + calls.len() * CALL_BYTES;
-        let client = self.renew(&record, client, Place { expiry, number }, keys);
+        let client = self.renew(&record, client, Place { expiry, number }, keys, bytes);
         if let Some(session) = self.sessions.get_mut(record.session()) {
             session.turns += 1;
-            self.of_sessions.insert((session.number, number), id.clone());
+            self.of_sessions.insert((session.number, number));
             self.points_of_sessions
                 .insert((session.number, record.point(), number));
         }
-        self.change_client(client, |of_client| {
-            of_client.turns += 1;
-            of_client.bytes += bytes;
-        });
         for call in &calls {
-            self.calls.insert(*call, id.clone());
+            self.calls.insert(*call, number);
         }
-        self.points.insert((record.point(), number), id.clone());
+        self.points.insert((record.point(), number));
+        self.numbers.insert(record.id().to_owned(), number);
         self.bytes += bytes;
-        let entry = Entry {
-            record,
-            calls,
-            number,
-            bytes,
-        };
-        self.turns.insert(id, entry);
+        let entry = Entry { record, calls, bytes };
+        self.turns.insert(number, entry);
         client
     }
 
-    /// Creates or updates the session of a turn, and moves the session to this position. Returns the client.
-    fn renew(&mut self, record: &TurnRecord, client: Digest, place: Place, keys: Vec<Digest>) -> Digest {
+    /// Creates or updates the session of a new turn with this size, and moves the session to this position. Returns the client.
+    fn renew(
+        &mut self,
+        record: &TurnRecord,
+        client: Digest,
+        place: Place,
+        keys: Vec<Digest>,
+        turn_bytes: usize,
+    ) -> Digest {
         let (now, id) = (SystemTime::now(), record.session());
         let entry = self.sessions.entry(id.clone()).or_insert_with(|| SessionEntry {
             session: Session {
@@ -371,7 +379,8 @@ impl Tables {
         self.order.insert(place, id.clone());
         self.bytes = (self.bytes + bytes).saturating_sub(bytes_before);
         self.change_client(client, |of_client| {
-            of_client.bytes = (of_client.bytes + bytes).saturating_sub(bytes_before);
+            of_client.turns += 1;
+            of_client.bytes = (of_client.bytes + bytes + turn_bytes).saturating_sub(bytes_before);
             of_client.order.remove(&before);
             of_client.order.insert(place, id.clone());
         });
@@ -393,22 +402,23 @@ impl Tables {
     }
 
     /// Removes a turn. The turn's session stays, even without turns.
-    fn remove_turn(&mut self, id: &str) {
-        let Some(entry) = self.turns.remove(id) else {
+    fn remove_turn(&mut self, number: u64) {
+        let Some(entry) = self.turns.remove(&number) else {
             return;
         };
+        self.numbers.remove(entry.record.id());
         self.bytes = self.bytes.saturating_sub(entry.bytes);
         for call in entry.calls {
             self.calls.remove(&call);
         }
-        self.points.remove(&(entry.record.point(), entry.number));
+        self.points.remove(&(entry.record.point(), number));
         let Some(session) = self.sessions.get_mut(entry.record.session()) else {
             return;
         };
         session.turns = session.turns.saturating_sub(1);
-        self.of_sessions.remove(&(session.number, entry.number));
+        self.of_sessions.remove(&(session.number, number));
         self.points_of_sessions
-            .remove(&(session.number, entry.record.point(), entry.number));
+            .remove(&(session.number, entry.record.point(), number));
         let client = session.client;
         self.change_client(client, |of_client| {
             of_client.turns = of_client.turns.saturating_sub(1);
@@ -416,17 +426,17 @@ impl Tables {
         });
     }
 
-    fn oldest_turn(&self, session: &SessionEntry) -> Option<String> {
+    fn oldest_turn(&self, session: &SessionEntry) -> Option<u64> {
         let number = session.number;
         let mut turns = self.of_sessions.range((number, 0)..=(number, u64::MAX));
-        turns.next().map(|(_, turn)| turn.clone())
+        turns.next().map(|(_, turn)| *turn)
     }
 
     /// Removes the oldest turn of a session, unless the session has a single turn. Returns whether a turn was removed.
     fn remove_older_turn(&mut self, id: &SessionId) -> bool {
         let session = self.sessions.get(id).filter(|session| session.turns > 1);
         let oldest = session.and_then(|session| self.oldest_turn(session));
-        oldest.inspect(|oldest| self.remove_turn(oldest)).is_some()
+        oldest.inspect(|oldest| self.remove_turn(*oldest)).is_some()
     }
 
     /// Removes the oldest turn of a session. The session is removed with its last turn.
@@ -436,7 +446,7 @@ impl Tables {
         }
         let session = self.sessions.get(id);
         if let Some(last) = session.and_then(|session| self.oldest_turn(session)) {
-            self.remove_turn(&last);
+            self.remove_turn(last);
         }
         let Some(session) = self.sessions.remove(id) else {
             return;
@@ -544,7 +554,7 @@ impl SessionStore for MemoryStore {
 
     fn load<'a>(&'a self, client: Digest, ids: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>> {
         let tables = self.lock();
-        let turns = ids.iter().map(|id| tables.turn(client, id)).collect();
+        let turns = ids.iter().map(|id| tables.turn_with_id(client, id)).collect();
         Box::pin(async move { Ok(turns) })
     }
 
@@ -563,17 +573,16 @@ impl SessionStore for MemoryStore {
 
     fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
         let mut tables = self.lock();
-        let stored = tables.turn(client, saved.record.id());
+        let stored = tables.turn_with_id(client, saved.record.id());
         let revision = stored.map_or(0, |stored| stored.revision);
         if revision != saved.revision {
             return Box::pin(async move { Ok(SaveOutcome::Conflict { revision }) });
         }
         let session = saved.record.session().clone();
-        let id = saved.record.id().to_owned();
         let expiry = self.expiry(saved.record.is_suspended());
         let client = tables.insert(client, saved, expiry);
         let revision = tables.saved;
-        let saved_bytes = tables.turns.get(&id).map_or(0, |entry| entry.bytes);
+        let saved_bytes = tables.turns.get(&revision).map_or(0, |entry| entry.bytes);
         let is_over = |tables: &Tables| {
             let of_client = tables.clients.get(&client);
             of_client.is_some_and(|of_client| {

@@ -653,7 +653,7 @@ mod tests {
         let digest = digest(context);
         Arc::new(Turn {
             id: text.to_owned(),
-            session: SessionId(session.to_owned()),
+            session: SessionId::new(session.to_owned()),
             point: digest,
             context: digest,
             answer: digest,
@@ -676,7 +676,7 @@ mod tests {
         let mut lookup = KnownHistory {
             context: digest("c"),
             answers: (0..history.len()).collect(),
-            named: named.map(|name| SessionId(name.to_owned())),
+            named: named.map(|name| SessionId::new(name.to_owned())),
             minted: minted.map(|(index, text)| (index, turn(text))),
             candidates: history
                 .iter()

@@ -1,8 +1,9 @@
 //! Records of a session store: sessions, and their turns as the upstream received them.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::chain::Digest;
@@ -10,22 +11,42 @@ use super::texts::{BegunEnd, Divided, Texts};
 use crate::wire::block::{Block, BlockText, TEXT_BYTES};
 use crate::wire::role::Role;
 
-/// Id of a session: `ses_` and 128 random bits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct SessionId(pub(crate) String);
+/// Id of a session: `ses_` and 128 random bits. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(Arc<str>);
 
 impl SessionId {
     const PREFIX: &str = "ses_";
 
     /// Creates a random id.
     pub(crate) fn random() -> Self {
-        Self(format!("{}{}", Self::PREFIX, crate::random::id()))
+        Self::new(format!("{}{}", Self::PREFIX, crate::random::id()))
+    }
+
+    pub(crate) fn new(id: impl Into<Arc<str>>) -> Self {
+        Self(id.into())
     }
 
     /// Parses an id in the form that [`random`](Self::random) creates.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let id = text.strip_prefix(Self::PREFIX)?;
-        crate::random::is_id(id).then(|| Self(text.to_owned()))
+        crate::random::is_id(id).then(|| Self::new(text))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Serialize for SessionId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for SessionId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::new)
     }
 }
 
@@ -167,7 +188,7 @@ impl Turn {
         let calls: usize = self.calls.iter().map(Call::size).sum();
         size_of::<Self>()
             + self.id.len()
-            + self.session.0.len()
+            + self.session.as_str().len()
             + messages
             + calls
             + self.visible.len() * size_of::<Origin>()
@@ -287,7 +308,7 @@ mod tests {
     fn parses_only_ids_in_the_form_of_random_ids() {
         let id = SessionId::random();
         assert_eq!(SessionId::parse(&id.to_string()), Some(id.clone()));
-        let text = id.0;
+        let text = id.as_str();
         for other in [
             &text[4..],
             &text[..25],

@@ -230,7 +230,7 @@ fn first_session(transaction: &WriteTransaction) -> Result<Option<Removable>, Fa
     let (expires_at, id) = key.value();
     Ok(Some(Removable::Session {
         expires_at,
-        id: SessionId(id.to_owned()),
+        id: SessionId::new(id.to_owned()),
     }))
 }
 
@@ -260,10 +260,10 @@ fn first_session_of_client(
         if other != client {
             break;
         }
-        if but.is_none_or(|but| but.0 != id) {
+        if but.is_none_or(|but| but.as_str() != id) {
             return Ok(Some(Removable::Session {
                 expires_at,
-                id: SessionId(id.to_owned()),
+                id: SessionId::new(id.to_owned()),
             }));
         }
     }

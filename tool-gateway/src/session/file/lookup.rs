@@ -46,7 +46,7 @@ impl<'t> TurnReader<'t> {
         };
         let ReadTurn { turn, number, .. } = decode(bytes.value())?;
         if !self.is_known.contains_key(&turn.session) {
-            let is_known = session(self.transaction, self.client, self.now, &turn.session.0)?.is_some();
+            let is_known = session(self.transaction, self.client, self.now, turn.session.as_str())?.is_some();
             self.is_known.insert(turn.session.clone(), is_known);
         }
         let is_known = self.is_known.get(&turn.session) == Some(&true);
@@ -71,9 +71,9 @@ impl<'t> TurnReader<'t> {
             oldest = number;
         }
         if ids.len() == MAX_TURNS_OF_POINT
-            && let Some(SessionId(name)) = session
+            && let Some(session) = session
         {
-            let (name, point) = (name.as_str(), point.as_bytes());
+            let (name, point) = (session.as_str(), point.as_bytes());
             let older = (name, point, 0)..(name, point, oldest);
             for entry in self.points_of_session.range(older)?.rev() {
                 ids.push(entry?.1.value().to_owned());
@@ -187,6 +187,6 @@ pub(super) fn load_session(
     id: &SessionId,
 ) -> Result<Option<StoredSession>, Failed> {
     let sessions = transaction.open_table(SESSIONS)?;
-    let session = sessions.get(id.0.as_str())?;
+    let session = sessions.get(id.as_str())?;
     Ok(session.map(|session| decode(session.value())).transpose()?)
 }

@@ -267,12 +267,14 @@ impl SessionStore for FileStore {
 
     fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
         let id = id.clone();
-        self.read(move |transaction, now| lookup::session(transaction, client, now, &id.0))
+        self.read(move |transaction, now| lookup::session(transaction, client, now, id.as_str()))
     }
 
     fn has_session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, bool> {
         let id = id.clone();
-        self.read(move |transaction, now| Ok(lookup::stored_session(transaction, now, &id.0)?.is_some()))
+        self.read(
+            move |transaction, now| Ok(lookup::stored_session(transaction, now, id.as_str())?.is_some()),
+        )
     }
 
     fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {

@@ -33,7 +33,7 @@ pub(super) fn remove_turn(transaction: &WriteTransaction, client: Digest, id: &s
     transaction
         .open_multimap_table(POINTS)?
         .remove(stored.turn.point.as_bytes(), (stored.number, id))?;
-    let session = stored.turn.session.0.as_str();
+    let session = stored.turn.session.as_str();
     transaction
         .open_table(TURNS_OF_SESSION)?
         .remove((session, stored.number))?;
@@ -49,7 +49,7 @@ pub(super) fn remove_turn(transaction: &WriteTransaction, client: Digest, id: &s
 /// Removes the oldest turn of a session, unless the session has a single turn. Returns whether a turn was removed.
 pub(super) fn remove_older_turn(transaction: &WriteTransaction, session: &SessionId) -> Result<bool, Failed> {
     let oldest = {
-        let name = session.0.as_str();
+        let name = session.as_str();
         let turns = transaction.open_table(TURNS_OF_SESSION)?;
         let mut turns = turns.range((name, 0)..=(name, u64::MAX))?;
         let (Some(oldest), Some(_)) = (turns.next(), turns.next()) else {
@@ -76,7 +76,7 @@ pub(super) fn remove_from_session(
 }
 
 fn remove_session(transaction: &WriteTransaction, expires_at: u64, id: &SessionId) -> Result<(), Failed> {
-    let name = id.0.as_str();
+    let name = id.as_str();
     if let Some(stored) = load_session(transaction, id)? {
         for turn in turns_of_session(transaction, name)? {
             remove_turn(transaction, stored.client, &turn)?;

@@ -91,7 +91,7 @@ fn insert_session(
         keys: Vec::new(),
         expires_at: 0,
     });
-    let name = record.session().0.as_str();
+    let name = record.session().as_str();
     let mut expiry = transaction.open_table(EXPIRY)?;
     let mut of_client = transaction.open_table(SESSIONS_OF_CLIENT)?;
     expiry.remove((stored.expires_at, name))?;
@@ -166,7 +166,7 @@ fn insert_turn(
     record: &TurnRecord,
     calls: &[Digest],
 ) -> Result<u64, Failed> {
-    let (id, session, point) = (record.id(), record.session().0.as_str(), record.point());
+    let (id, session, point) = (record.id(), record.session().as_str(), record.point());
     let point = point.as_bytes();
     remove_turn(transaction, client, id)?;
     let number = next_number(transaction)?;

@@ -48,7 +48,7 @@ impl Look {
             for point in points {
                 let turn = Turn {
                     id: format!("{session} {point}"),
-                    session: SessionId(session.to_owned()),
+                    session: SessionId::new(session.to_owned()),
                     point: digest(&point),
                     context: client,
                     answer: client,
@@ -86,7 +86,7 @@ impl Look {
 
     /// Returns the duration of this many look-ups of these points, and the number of turns that each one finds.
     fn at(&self, runs: usize, points: &[String], session: &str) -> (Duration, usize) {
-        let session = SessionId(session.to_owned());
+        let session = SessionId::new(session.to_owned());
         let mut found = 0;
         let time = work::time_of(runs, || {
             let read = self.store.read_now(|transaction| {
@@ -472,14 +472,14 @@ async fn sessions_of_version_5_are_found_and_continue() {
         ..Lookup::default()
     };
     let named = store.find(digest("client"), &lookup).await.unwrap().session;
-    assert_eq!(named, Some(SessionId("ses_a".to_owned())));
+    assert_eq!(named, Some(SessionId::new("ses_a".to_owned())));
     let progress = store.progress(digest("client"), digest("request")).await.unwrap();
     assert_eq!(progress, [b"old"]);
 
     // The old turn is counted, so it is removed first above the limit of the client.
     let store = store.with_max_turns_per_client(1);
     let mut next = Turn::clone(turn);
-    (next.id, next.session) = ("t2".to_owned(), SessionId("ses_b".to_owned()));
+    (next.id, next.session) = ("t2".to_owned(), SessionId::new("ses_b".to_owned()));
     let saved = SavedTurn {
         record: TurnRecord::new(next),
         revision: 0,

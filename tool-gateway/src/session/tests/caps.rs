@@ -90,7 +90,7 @@ async fn caps_the_keys_of_a_session(store: &dyn SessionStore) {
     let keys: Vec<_> = keys.iter().map(String::as_str).collect();
     let found = async |key: usize| {
         let session = session_of_key(store, keys[key]).await;
-        session.map(|session| session.0)
+        session.map(|session| session.as_str().to_owned())
     };
     save_with(
         store,
@@ -257,7 +257,7 @@ async fn continued_suspended_turns_are_evicted_like_others() {
     save(&store, turn("4", "b", "4")).await;
     save(&store, turn("5", "b", "5")).await;
     let named = session_of_key(&store, "key").await;
-    assert_eq!(named, Some(SessionId("b".to_owned())));
+    assert_eq!(named, Some(SessionId::new("b".to_owned())));
 }
 
 #[tokio::test]

@@ -61,7 +61,7 @@ async fn file_store_conforms_and_survives_the_process() {
     let again = turn_of_call(&store, "call 1").await.unwrap();
     assert_eq!(again.calls[0].result, Some(Block::text("done")));
     let named = session_of_key(&store, "key a").await;
-    assert_eq!(named, Some(SessionId("a".to_owned())));
+    assert_eq!(named, Some(SessionId::new("a".to_owned())));
 }
 
 /// Tests any store.
@@ -69,7 +69,7 @@ async fn conforms(store: &dyn SessionStore) {
     assert_eq!(ids(store, "nowhere").await, [""; 0]);
     assert_eq!(turn_of_call(store, "nothing").await, None);
     assert_eq!(session_of_key(store, "nothing").await, None);
-    assert_eq!(session(store, &SessionId("none".to_owned())).await, None);
+    assert_eq!(session(store, &SessionId::new("none".to_owned())).await, None);
     assert_eq!(known(store).await, [""; 0]);
     assert!(!store.ttl().is_zero());
 
@@ -152,7 +152,11 @@ async fn finds_several(store: &dyn SessionStore) {
         };
         let found = finder(store, "client").history(lookup).await.unwrap();
         let call = found.call.map(|(at, turn)| (at, turn.id.clone()));
-        (found.session.map(|session| session.0), call, found.turns[0].len())
+        (
+            found.session.map(|session| session.as_str().to_owned()),
+            call,
+            found.turns[0].len(),
+        )
     };
     let latest = MAX_TURNS_OF_POINT;
     assert_eq!(find(&["nothing"], &["nothing"]).await, (None, None, latest));
@@ -185,7 +189,7 @@ async fn separates_clients(store: &dyn SessionStore) {
     )
     .await;
     for (client, own, other) in [("ada", "ada's", "bob"), ("bob", "bob's", "ada")] {
-        let (of_other, session_of_other) = (format!("{other}'s"), SessionId(format!("{other}/1")));
+        let (of_other, session_of_other) = (format!("{other}'s"), SessionId::new(format!("{other}/1")));
         let found = finder(store, client)
             .turns(&[digest("both")], Some(&session_of_other))
             .await;
@@ -252,10 +256,10 @@ async fn bounds_equal_histories(store: &dyn SessionStore, sessions: usize) {
     };
     let latest: Vec<_> = (sessions - MAX_TURNS_OF_POINT..sessions).map(id).collect();
     assert_eq!(found(None).await, latest);
-    assert_eq!(found(Some(&SessionId(id(sessions - 1)))).await, latest);
-    assert_eq!(found(Some(&SessionId("unknown".to_owned()))).await, latest);
+    assert_eq!(found(Some(&SessionId::new(id(sessions - 1)))).await, latest);
+    assert_eq!(found(Some(&SessionId::new("unknown".to_owned()))).await, latest);
     let with_own = [vec![id(0)], latest].concat();
-    assert_eq!(found(Some(&SessionId(id(0)))).await, with_own);
+    assert_eq!(found(Some(&SessionId::new(id(0)))).await, with_own);
 }
 
 /// Expiration times in a file are whole seconds.
@@ -269,7 +273,7 @@ async fn expires(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
     save(store, turn("suspended-3", "waiting", "3")).await;
     save(store, turn("suspended-4", "answered", "4")).await;
     save(store, turn("5", "answered", "5")).await;
-    let read = SessionId("read".to_owned());
+    let read = SessionId::new("read".to_owned());
     for step in 0..5 {
         wait(TTL / 4).await;
         ids(store, "1").await;

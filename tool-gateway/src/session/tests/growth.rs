@@ -69,7 +69,7 @@ async fn lookup_time_is_independent_of_conversation_length() {
         save(&store, turn(&at.to_string(), "long", &at.to_string())).await;
     }
     let time = |session: &str| {
-        let (session, points) = (SessionId(session.to_owned()), [digest("common")]);
+        let (session, points) = (SessionId::new(session.to_owned()), [digest("common")]);
         work::time_of(200, || {
             let found = finder(&store, "client")
                 .turns(&points, Some(&session))

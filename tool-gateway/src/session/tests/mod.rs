@@ -47,7 +47,7 @@ pub(crate) fn turn(id: &str, session: &str, point: &str) -> Turn {
     };
     Turn {
         id: id.to_owned(),
-        session: SessionId(session.to_owned()),
+        session: SessionId::new(session.to_owned()),
         point: digest(point),
         context: digest("context"),
         answer: digest("answer"),
@@ -77,7 +77,12 @@ const CLIENTS: [&str; 8] = ["client", "ada", "bo", "bob", "eve", "cyd", "dan", "
 
 /// Returns the client of a session.
 fn client_of(session: &SessionId) -> Digest {
-    digest(session.0.split_once('/').map_or("client", |(client, _)| client))
+    digest(
+        session
+            .as_str()
+            .split_once('/')
+            .map_or("client", |(client, _)| client),
+    )
 }
 
 fn finder<'s>(store: &'s dyn SessionStore, client: &str) -> Finder<'s> {
@@ -176,7 +181,7 @@ async fn session(store: &dyn SessionStore, id: &SessionId) -> Option<Session> {
 async fn known(store: &dyn SessionStore) -> Vec<String> {
     let mut known = Vec::new();
     for id in ["a", "b"] {
-        let session = session(store, &SessionId(id.to_owned())).await;
+        let session = session(store, &SessionId::new(id.to_owned())).await;
         known.extend(session.map(|session| session.id.to_string()));
     }
     known

@@ -114,7 +114,7 @@ impl RequestHandler {
         let session = recognized.session.clone();
         Turn {
             id: format!("turn {turns}"),
-            session: session.unwrap_or_else(|| SessionId(format!("session {turns}"))),
+            session: session.unwrap_or_else(|| SessionId::new(format!("session {turns}"))),
             point: content.point(recognized.beginning, &recognized.groups, &recognized.begun),
             context: recognized.context,
             answer: content.exact(),
