@@ -15,6 +15,8 @@ use crate::server::mcp::McpServers;
 use crate::server::mcp::listed_tools::ListedTools;
 use crate::settings::Settings;
 use crate::settings::bash::Commands;
+#[cfg(feature = "mcp")]
+use crate::settings::mcp::pins::Pins;
 use crate::settings::mistakes::Mistakes;
 use crate::settings::unknown_tool::UnknownTool;
 use crate::settings::workspace::{WorkspaceArgs, WorkspaceSettings};
@@ -27,6 +29,10 @@ pub(crate) struct ToolsOptions {
     /// The configuration file, whose MCP servers are started and stopped
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Write the definitions of the MCP servers' tools into the file `mcp.pins`, and print the differences
+    #[cfg(feature = "mcp")]
+    #[arg(long, requires = "config")]
+    pub(crate) pin: bool,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArgs,
 }
@@ -111,7 +117,50 @@ fn runtime() -> Result<Runtime, Failure> {
     runtime.map_err(|error| Failure::Message(format!("no runtime can be started: {error}")))
 }
 
+/// Writes the pins of all tools, and prints the differences to the pins before.
+#[cfg(feature = "mcp")]
+fn pin(options: &ToolsOptions, terminal: Terminal) -> Result<Outcome, Failure> {
+    let (mut settings, mut mistakes) =
+        Settings::load_file(options.config.as_deref()).map_err(Failure::Message)?;
+    let Some(path) = settings.mcp.pins.take() else {
+        return Err(Failure::Message(
+            "missing key `mcp.pins` in the configuration; expected the path of a file".to_owned(),
+        ));
+    };
+    settings.mcp.check(&mut mistakes);
+    let checked = mistakes.into_result();
+    checked.map_err(|mistakes| Failure::Message(mistakes.to_string()))?;
+    let before = if path.exists() {
+        Pins::read(&path).map_err(Failure::Message)?
+    } else {
+        Pins::default()
+    };
+    let (failures, after) = runtime()?.block_on(async {
+        let servers = McpServers::start_for(&settings, None);
+        let listed = servers.listed(ToolRegistry::new()).await;
+        let pins = servers.current_pins();
+        servers.stop().await;
+        (listed.failures, pins)
+    });
+    if let Some(failure) = failures.first() {
+        // The pins of this server would be lost.
+        return Err(Failure::Message(format!(
+            "no pins were written: {}",
+            visible(failure)
+        )));
+    }
+    for line in before.differences(&after) {
+        terminal.print(&format!("{}\n", visible(&line)));
+    }
+    after.write(&path).map_err(Failure::Message)?;
+    Ok(Outcome::Success)
+}
+
 pub(crate) fn print(options: &ToolsOptions, terminal: Terminal) -> Result<Outcome, Failure> {
+    #[cfg(feature = "mcp")]
+    if options.pin {
+        return pin(options, terminal);
+    }
     let CommandTools { settings, registry } =
         command_settings(options.config.as_deref(), &options.workspace)?;
     let ListedTools {

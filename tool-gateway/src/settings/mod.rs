@@ -175,7 +175,10 @@ impl Settings {
                     lines,
                     mistakes,
                 } = Self::read(&text);
-                (settings, Mistakes::in_file(path_text, lines, mistakes))
+                let mut settings: Self = settings;
+                let mut mistakes = Mistakes::in_file(path_text, lines, mistakes);
+                settings.mcp.import(&mut mistakes);
+                (settings, mistakes)
             }
         })
     }

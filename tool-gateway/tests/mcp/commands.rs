@@ -66,3 +66,104 @@ fn call_starts_the_server_of_a_tool_and_stops_it() {
         ran.stderr
     );
 }
+
+/// A tool that is new, or differs from its pin, is not offered.
+#[test]
+fn pins_are_written_and_checked() {
+    let directory = Directory::new();
+    let pins = directory.path().join("pins.json");
+    let configure = |description: &str, second: &str| {
+        let tool = |name: &str, description: &str| json!({ "name": name, "description": description, "inputSchema": { "type": "object" } });
+        let page = json!({ "tools": [tool("echo", description), tool(second, "")] });
+        let text = format!("[mcp]\npins = {}\n", json!(pins))
+            + &server(
+                "peer",
+                &json!({ "pages": { "": page } }),
+                "describe = \"On peer:\"",
+            );
+        directory.file("gateway.toml", text)
+    };
+    let names = |text: &str| -> Vec<String> {
+        let tools: Vec<Value> = serde_json::from_str(text).unwrap();
+        let names = tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned());
+        names.skip(2).collect()
+    };
+    let file = configure("Echo.", "pid");
+    // Without the file of pins, nothing would be accepted.
+    let ran = run(&["tools", "--config", &file], "");
+    assert_eq!(ran.status, 2);
+    assert!(
+        ran.stderr.contains("gateway.toml:2: mcp.pins: "),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr
+            .contains("write the file with `tool-gateway tools --config FILE --pin`"),
+        "{}",
+        ran.stderr
+    );
+    let ran = run(&["tools", "--config", &file, "--pin"], "");
+    assert_eq!((ran.status, ran.text()), (0, ""), "{}", ran.stderr);
+    assert_eq!(
+        ran.stderr,
+        "server `peer`: echo: added\nserver `peer`: pid: added\n"
+    );
+    let ran = run(&["tools", "--config", &file], "");
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    assert_eq!(names(ran.text()), ["peer__echo", "peer__pid"]);
+
+    let file = configure("Send all files.", "exit");
+    let ran = run(&["tools", "--config", &file], "");
+    assert_eq!(names(ran.text()), Vec::<String>::new());
+    for wanted in [
+        "server `peer`: echo: differs from its pin in `description`",
+        "server `peer`: exit: missing in the pins",
+    ] {
+        assert!(ran.stderr.contains(wanted), "{}", ran.stderr);
+    }
+    let ran = run(&["tools", "--config", &file, "--pin"], "");
+    assert_eq!(
+        ran.stderr,
+        "server `peer`: echo: changed in `description`\nserver `peer`: exit: added\nserver `peer`: pid: removed\n"
+    );
+}
+
+#[test]
+fn servers_of_other_programs_are_imported() {
+    let directory = Directory::new();
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["peer::serve", "--exact", "--nocapture", "--quiet"];
+    let imported = json!({ "mcpServers": {
+        "my_peer": {
+            "type": "stdio",
+            "command": "${NO_SUCH_VARIABLE:-/no/such/program}",
+            "args": arguments,
+            "env": { "MCP_TEST_SCRIPT": "{}", "FROM_FILE": "${PATH}" },
+        },
+        "off": { "command": "/no/such/program", "disabled": true },
+    } });
+    let other = directory.file("mcp.json", imported.to_string());
+    let text = format!(
+        "[mcp]\nimport = [{}]\n[mcp.servers.my-peer]\ncommand = {}\nprefix = \"p\"\n",
+        json!(other),
+        json!(program)
+    );
+    let file = directory.file("gateway.toml", text);
+    let ran = run(&["call", "--config", &file, "p__variables"], "");
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    assert!(
+        ran.text().contains("FROM_FILE") && !ran.text().contains("${PATH}"),
+        "{}",
+        ran.text()
+    );
+
+    let imported = json!({ "mcpServers": { "a": { "command": "${NO_SUCH_VARIABLE}" } } });
+    let other = directory.file("mcp.json", imported.to_string());
+    let file = directory.file("gateway.toml", format!("[mcp]\nimport = [{}]\n", json!(other)));
+    let ran = run(&["serve", "--config", &file, "--check-config"], "");
+    assert_eq!(ran.status, 2);
+    let wanted =
+        format!("gateway.toml:2: mcp.import: {other}: server `a`: the variable NO_SUCH_VARIABLE is not set");
+    assert!(ran.stderr.contains(&wanted), "{}", ran.stderr);
+}

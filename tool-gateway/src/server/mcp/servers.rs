@@ -17,6 +17,7 @@ use crate::name_pattern::matches;
 use crate::server::access::hop;
 use crate::server::generations::{ClientTools, Generations};
 use crate::server::observe::mcp_metrics::McpMetrics;
+use crate::settings::mcp::pins::Pins;
 use crate::settings::mcp::server::McpServerSettings;
 use crate::settings::mcp::url_headers::RequestHeaders;
 use crate::settings::permissions::ToolAliases;
@@ -37,6 +38,8 @@ pub(crate) struct McpServers {
     patterns: Arc<[NamedTools]>,
     tasks: Arc<Tasks>,
     metrics: McpMetrics,
+    /// Accepted definitions; `None` accepts all.
+    pins: Option<Arc<Pins>>,
 }
 
 /// A server with its settings.
@@ -102,6 +105,14 @@ impl McpServers {
             patterns: settings.server_patterns().into(),
             tasks: Arc::default(),
             metrics: McpMetrics::default(),
+            pins: settings.mcp.pins.as_deref().map(|path| {
+                let pins = Pins::read(path).unwrap_or_else(|error| {
+                    // The file was valid when the settings were checked.
+                    tracing::error!(error, "no tools of MCP servers are offered");
+                    Pins::default()
+                });
+                Arc::new(pins)
+            }),
         }
     }
 
@@ -127,6 +138,7 @@ impl McpServers {
             aliases: self.aliases.clone(),
             patterns: Some(Arc::clone(&self.patterns)),
             metrics: self.metrics.clone(),
+            pins: self.pins.clone(),
             first_starts: self.first_starts.clone(),
             generations: Arc::clone(&generations),
         };
@@ -145,7 +157,12 @@ impl McpServers {
         let starts = join_all(self.servers.iter().map(|server| server.client.ready())).await;
         let failures = starts.into_iter().filter_map(Result::err);
         let tools = self.servers.iter().map(|server| {
-            let tools = McpServerTools::new(&server.settings, &server.client, &self.metrics);
+            let tools = McpServerTools::new(
+                &server.settings,
+                &server.client,
+                &self.metrics,
+                self.pins.as_deref(),
+            );
             (&server.settings, tools)
         });
         let WithServers {
@@ -157,6 +174,19 @@ impl McpServers {
             left_out: left_out.map(ToString::to_string).collect(),
             failures: failures.map(|error| error.to_string()).collect(),
         }
+    }
+
+    /// Returns pins of the tools that the servers have listed and the settings offer.
+    pub(crate) fn current_pins(&self) -> Pins {
+        let mut pins = Pins::default();
+        for McpServer { settings, client } in &*self.servers {
+            for definition in client.definitions() {
+                if settings.offers(&definition.name) {
+                    pins.insert(&settings.key, &definition);
+                }
+            }
+        }
+        pins
     }
 
     /// Lists tools again in the background, if their list is older than its server allows.
@@ -258,6 +288,7 @@ struct Publisher {
     /// Patterns that are not checked yet.
     patterns: Option<Arc<[NamedTools]>>,
     metrics: McpMetrics,
+    pins: Option<Arc<Pins>>,
     first_starts: watch::Sender<Vec<FirstStart>>,
     generations: Arc<Generations>,
 }
@@ -286,13 +317,13 @@ impl Publisher {
     async fn publish(&mut self, changes: Vec<ToolChange>) {
         let (servers, own) = (Arc::clone(&self.servers), self.own.clone());
         let mut tools = std::mem::take(&mut self.tools);
-        let metrics = self.metrics.clone();
+        let (metrics, pins) = (self.metrics.clone(), self.pins.clone());
         let indexes: Vec<_> = changes.iter().map(|change| change.server).collect();
         // A list of a thousand schemas is compiled for milliseconds.
         let built = tokio::task::spawn_blocking(move || {
             for index in indexes {
                 if let (Some(tools), Some(server)) = (tools.get_mut(index), servers.get(index)) {
-                    *tools = McpServerTools::new(&server.settings, &server.client, &metrics);
+                    *tools = McpServerTools::new(&server.settings, &server.client, &metrics, pins.as_deref());
                 }
             }
             let settings = servers.iter().map(|server| &server.settings);

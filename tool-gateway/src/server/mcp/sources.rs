@@ -8,6 +8,7 @@ use tracing::subscriber::NoSubscriber;
 
 use super::timed_calls::TimedCalls;
 use crate::server::observe::mcp_metrics::McpMetrics;
+use crate::settings::mcp::pins::Pins;
 use crate::settings::mcp::server::McpServerSettings;
 
 /// Tool of a server that is not offered.
@@ -52,7 +53,12 @@ pub(crate) struct McpServerTools {
 
 impl McpServerTools {
     /// Builds the tools of a server's current list: filtered, described, and in the order of their names.
-    pub(crate) fn new(settings: &McpServerSettings, client: &McpClient, metrics: &McpMetrics) -> Self {
+    pub(crate) fn new(
+        settings: &McpServerSettings,
+        client: &McpClient,
+        metrics: &McpMetrics,
+        pins: Option<&Pins>,
+    ) -> Self {
         let left_out = |source, tool: String, reason, detail| LeftOutTool {
             server: settings.key.clone(),
             tool,
@@ -73,6 +79,14 @@ impl McpServerTools {
             let detail = "excluded by `tools` or `except`".to_owned();
             left_out(LeftOutBy::Settings, definition.name, "filtered", detail)
         }));
+        definitions.retain(|definition| {
+            let checked = pins.map_or(Ok(()), |pins| pins.check(&settings.key, definition));
+            if let Err(detail) = &checked {
+                let name = definition.name.clone();
+                all.push(left_out(LeftOutBy::Registry, name, "not_pinned", detail.clone()));
+            }
+            checked.is_ok()
+        });
         definitions.sort_by(|one, other| one.name.cmp(&other.name));
         for definition in &mut definitions {
             definition.description = settings.description(&definition.description);

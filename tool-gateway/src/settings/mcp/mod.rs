@@ -3,6 +3,12 @@
 #[cfg(not(feature = "mcp"))]
 mod off;
 #[cfg(feature = "mcp")]
+mod in_order;
+#[cfg(feature = "mcp")]
+mod import;
+#[cfg(feature = "mcp")]
+pub(crate) mod pins;
+#[cfg(feature = "mcp")]
 pub(crate) mod url_headers;
 #[cfg(feature = "mcp")]
 pub(crate) mod server;

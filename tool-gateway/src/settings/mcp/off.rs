@@ -11,6 +11,8 @@ use crate::settings::mistakes::Mistakes;
 pub(crate) struct McpSettings;
 
 impl McpSettings {
+    pub(crate) fn import(&mut self, _: &mut Mistakes) {}
+
     pub(crate) fn check(&self, _: &mut Mistakes) {}
 
     pub(crate) async fn check_addresses(&self, _: SocketAddr, _: &mut Mistakes) {}

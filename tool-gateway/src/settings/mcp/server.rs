@@ -12,6 +12,7 @@ use serde::Deserialize;
 use tool_mcp::{McpClient, McpCommand, McpUrl, Protocol};
 use tool_runtime::Policy;
 
+use super::import::ImportedServer;
 use super::url_headers::{ConfiguredHeaders, HeaderVariables, HeadersFromClient, RequestHeaders};
 use crate::name_pattern::matches;
 use crate::settings::mistakes::Mistakes;
@@ -170,6 +171,40 @@ impl Default for McpServerSettings {
 }
 
 impl McpServerSettings {
+    /// Creates the default settings of a server.
+    pub(super) fn with_key(key: String) -> Self {
+        Self {
+            key,
+            ..Self::default()
+        }
+    }
+
+    /// Adds the values of an imported server. Values of the configuration have precedence.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if a variable or a header is invalid.
+    pub(super) fn extend(&mut self, imported: ImportedServer) -> Result<(), String> {
+        if self.command.is_none() && self.url.is_none() {
+            self.command = imported.command;
+            self.url = imported.url;
+        }
+        if self.command.is_some() {
+            if self.args.is_empty() {
+                self.args = imported.args;
+            }
+            self.cwd = self.cwd.take().or(imported.cwd.map(PathBuf::from));
+            let mut variables = imported.env;
+            variables.extend(std::mem::take(&mut self.env.0));
+            self.env = Variables::try_from(variables)?;
+        } else {
+            let mut headers = imported.headers;
+            headers.extend(std::mem::take(&mut self.headers.0));
+            self.headers = ConfiguredHeaders::try_from(headers)?;
+        }
+        Ok(())
+    }
+
     /// Returns the prefix of the names of the server's tools, without the separator; empty if the tools keep their names.
     pub(crate) fn prefix(&self) -> &str {
         self.prefix.as_deref().unwrap_or(&self.key)

@@ -1,18 +1,20 @@
 //! [`McpSettings`]: all MCP servers, in the order of the file.
 
-use std::fmt;
+use std::env;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
-use serde::de::{Deserializer, MapAccess, Visitor};
-
+use serde::de::Deserializer;
 use tool_mcp::McpServer;
 use tool_runtime::ToolRegistry;
 
+use super::import::{self, ImportedServer, ImportedServers};
+use super::in_order::in_order;
+use super::pins::Pins;
 use super::server::McpServerSettings;
 use crate::name_pattern::matches;
 use crate::settings::mistakes::Mistakes;
 use crate::settings::unknown_tool;
-use crate::settings::values::Table;
 
 /// The section `mcp`.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
@@ -24,7 +26,11 @@ pub(crate) struct McpSettings {
     pub(crate) serve_tools: Vec<String>,
     /// Instructions for the models of clients.
     instructions: String,
-    #[serde(deserialize_with = "in_order")]
+    /// File of accepted definitions.
+    pub(crate) pins: Option<PathBuf>,
+    /// Files with the servers of other programs.
+    import: Vec<PathBuf>,
+    #[serde(deserialize_with = "servers")]
     pub(crate) servers: Vec<McpServerSettings>,
 }
 
@@ -34,6 +40,8 @@ impl Default for McpSettings {
             serve: false,
             serve_tools: vec!["*".to_owned()],
             instructions: String::new(),
+            pins: None,
+            import: Vec::new(),
             servers: Vec::new(),
         }
     }
@@ -59,8 +67,48 @@ impl McpSettings {
         }
     }
 
+    /// Adds the servers of the imported files, after the others. A table with the key of an imported server extends it.
+    pub(crate) fn import(&mut self, mistakes: &mut Mistakes) {
+        for path in self.import.clone() {
+            let mut add = |message: String| {
+                mistakes.add_of_list(["mcp", "import"], &path.to_string_lossy(), message);
+            };
+            let file = match ImportedServers::read(&path) {
+                Ok(file) => file,
+                Err(error) => {
+                    add(error);
+                    continue;
+                }
+            };
+            for (name, imported) in file.servers {
+                if let Err(error) = self.import_server(&name, imported) {
+                    add(format!("{}: server `{name}`: {error}", path.display()));
+                }
+            }
+        }
+    }
+
+    fn import_server(&mut self, name: &str, mut imported: ImportedServer) -> Result<(), String> {
+        if imported.disabled {
+            return Ok(());
+        }
+        imported.expand(|name| env::var(name).ok())?;
+        let key = import::key(name);
+        let mut servers = self.servers.iter_mut();
+        if let Some(server) = servers.find(|server| server.key == key) {
+            return server.extend(imported);
+        }
+        let mut server = McpServerSettings::with_key(key);
+        server.extend(imported)?;
+        self.servers.push(server);
+        Ok(())
+    }
+
     /// Checks the settings of all servers.
     pub(crate) fn check(&self, mistakes: &mut Mistakes) {
+        if let Some(Err(error)) = self.pins.as_deref().map(Pins::read) {
+            mistakes.add(&["mcp", "pins"], error);
+        }
         for (index, server) in self.servers.iter().enumerate() {
             server.check(mistakes);
             let prefix = server.prefix();
@@ -107,27 +155,14 @@ impl McpSettings {
 }
 
 /// Reads the table of servers in the order of the file.
-fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<McpServerSettings>, D::Error> {
-    struct ServersVisitor;
-
-    impl<'de> Visitor<'de> for ServersVisitor {
-        type Value = Vec<McpServerSettings>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a table")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut servers = Vec::new();
-            while let Some((key, Table(mut server))) = map.next_entry::<String, Table<McpServerSettings>>()? {
-                server.key = key;
-                servers.push(server);
-            }
-            Ok(servers)
-        }
-    }
-
-    deserializer.deserialize_map(ServersVisitor)
+fn servers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<McpServerSettings>, D::Error> {
+    let servers = in_order::<McpServerSettings, D>(deserializer)?.into_iter();
+    Ok(servers
+        .map(|(key, mut server)| {
+            server.key = key;
+            server
+        })
+        .collect())
 }
 
 #[cfg(test)]
