@@ -108,8 +108,13 @@ pub fn learnt_from(outcome: &ToolOutcome) -> Vec<String> {
 fn rows() -> impl Iterator<Item = Row> {
     let lines = DOCUMENT.lines().filter(|line| line.starts_with("| "));
     let rows = lines.filter(|line| !line.ends_with("| test |"));
-    // Rows of the gateway have another suite, `tool-gateway/tests/server/faults.rs`, and rows of MCP servers `tool-mcp/tests/client/faults.rs`.
-    let rows = rows.filter(|line| !line.contains("`gateway::") && !line.contains("`mcp::"));
+    // Rows of the gateway have another suite, `tool-gateway/tests/server/faults.rs`; rows of MCP servers and of their clients have
+    // `tool-mcp/tests/client/faults.rs` and `tool-mcp/tests/server/faults.rs`.
+    let rows = rows.filter(|line| {
+        !["`gateway::", "`mcp::", "`mcp_server::"]
+            .iter()
+            .any(|suite| line.contains(suite))
+    });
     rows.map(|line| {
         let FaultCells { test, reader, host } = FaultCells::read(line);
         Row {

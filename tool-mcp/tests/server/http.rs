@@ -18,14 +18,14 @@ use crate::process::{call, request};
 use crate::served;
 
 /// Response with its whole body.
-struct Answer {
-    status: StatusCode,
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
     headers: HeaderMap,
     body: String,
 }
 
 impl Answer {
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         from_str(&self.body).unwrap_or_else(|_| panic!("{}", self.body))
     }
 
@@ -40,7 +40,7 @@ fn events(text: &str) -> Vec<Value> {
 }
 
 /// Returns a request with all headers of its revision.
-fn post(message: &Value) -> Request<Body> {
+pub(crate) fn post(message: &Value) -> Request<Body> {
     let mut request = Request::post("/mcp")
         .header("host", "localhost:8484")
         .header("content-type", "application/json")
@@ -66,7 +66,7 @@ async fn next(body: &mut McpBody) -> Option<String> {
     Some(String::from_utf8(frame.unwrap().into_data().unwrap().to_vec()).unwrap())
 }
 
-async fn ask(service: &McpService, request: Request<Body>) -> Answer {
+pub(crate) async fn ask(service: &McpService, request: Request<Body>) -> Answer {
     let (parts, mut body) = respond(service, request).await.into_parts();
     let mut text = String::new();
     while let Some(bytes) = next(&mut body).await {
@@ -79,7 +79,7 @@ async fn ask(service: &McpService, request: Request<Body>) -> Answer {
     }
 }
 
-fn service() -> McpService {
+pub(crate) fn service() -> McpService {
     McpServer::new(served::registry()).http()
 }
 

@@ -11,10 +11,21 @@
     reason = "a test, in all of its functions"
 )]
 
+#[path = "../../../tests/faults/telemetry.rs"]
+#[allow(unreachable_pub, dead_code, reason = "the other suite uses all of it")]
+mod telemetry;
+#[path = "../../../tests/support/tests_of.rs"]
+#[allow(unreachable_pub, reason = "the other suites have it from a library")]
+mod tests_of;
+#[path = "../../../tests/support/fault_cells.rs"]
+#[allow(unreachable_pub, reason = "the other suites have it from a library")]
+mod fault_cells;
 mod served;
 mod process;
 mod basics;
 mod stdio;
 mod http;
+mod fault_rows;
+mod faults;
 mod sdk_clients;
 mod conformance;
