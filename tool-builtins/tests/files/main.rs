@@ -15,5 +15,6 @@ mod list;
 mod write;
 #[cfg(unix)]
 mod paths;
+mod edit_messages;
 mod edit_table;
 mod edit_property;
