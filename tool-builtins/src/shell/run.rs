@@ -224,17 +224,17 @@ async fn answer(
     mut notes: Vec<String>,
 ) -> Result<ToolOutput, ToolError> {
     let command = running.command.clone();
-    let excerpt = match &ended.output {
-        Some(output) => {
-            shell.with_session(session, |session| session.remove(&command))?;
-            output.clone()
-        }
-        None => {
-            let read = command.clone();
-            let excerpt =
-                blocking(move || read.output().map(|output| output.excerpt(0, Until::End, None))).await?;
-            excerpt.transpose().map_err(not_started)?.unwrap_or_default()
-        }
+    let excerpt = if let Some(output) = &ended.output {
+        shell.with_session(session, |session| session.remove(&command))?;
+        output.clone()
+    } else {
+        let read = command.clone();
+        let excerpt = blocking(move || read.output().map(|output| output.excerpt(0, Until::End, None)));
+        excerpt
+            .await?
+            .transpose()
+            .map_err(not_started)?
+            .unwrap_or_default()
     };
     if !ended.remaining.is_empty() {
         notes.push(shell.with_session(session, |session| {
