@@ -230,4 +230,9 @@ async fn renamed_keys_and_names_are_mapped_back() {
         registry.call(call).await.result.text(),
         Some(r#"{"filter[id]":3}"#)
     );
+    // A model may have read the original key in a description.
+    let call = ToolCall::new("toolu_02", "brew", json!({ "filter[id]": "3" }));
+    let outcome = registry.call(call).await;
+    assert_eq!(outcome.result.text(), Some(r#"{"filter[id]":3}"#));
+    assert_eq!(outcome.warnings.len(), 2, "{:?}", outcome.warnings);
 }

@@ -290,6 +290,7 @@ impl RegisteredTool {
         let input_schema = enforced_schema(&definition.input_schema, has_marks);
         if !keys.is_empty() {
             (compiled, _) = compile(&name, &input_schema, formats)?;
+            compiled.set_original_keys(keys.original_keys());
             for example in &mut definition.input_examples {
                 keys.rename_example(example);
             }

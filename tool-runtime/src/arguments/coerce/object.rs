@@ -174,11 +174,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 continue;
             }
             let folded = fold(key);
-            let mut candidates = object
-                .properties
-                .iter()
-                .enumerate()
-                .filter(|(_, property)| property.folded == folded);
+            // Descriptions and results of a server have its own keys.
+            let renamed = self.compiled.renamed_key(key);
+            let mut candidates = object.properties.iter().enumerate().filter(|(_, property)| {
+                renamed.map_or_else(|| property.folded == folded, |name| *property.name == *name)
+            });
             if let (Some((position, property)), None) = (candidates.next(), candidates.next())
                 && places
                     .get(position)

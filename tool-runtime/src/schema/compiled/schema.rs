@@ -32,6 +32,8 @@ pub(crate) struct CompiledSchema {
     pub(crate) validation: Option<Arc<Validation>>,
     /// Schemas that describe subschemas of the validation in messages.
     pub(crate) described: HashMap<SubschemaId, SchemaId>,
+    /// Original keys of renamed properties, with the new keys.
+    original_keys: Vec<(Box<str>, Box<str>)>,
 }
 
 /// Index of a [`Schema`] in its [`CompiledSchema`].
@@ -57,6 +59,7 @@ impl CompiledSchema {
             is_destructive: false,
             validation: None,
             described: HashMap::new(),
+            original_keys: Vec::new(),
         }
     }
 
@@ -87,6 +90,18 @@ impl CompiledSchema {
     /// Sets whether the tool may destroy data.
     pub(crate) fn set_destructive(&mut self, is_destructive: bool) {
         self.is_destructive = is_destructive;
+    }
+
+    /// Sets the original keys of renamed properties, with the new keys.
+    pub(crate) fn set_original_keys(&mut self, keys: impl Iterator<Item = (Box<str>, Box<str>)>) {
+        self.original_keys = keys.collect();
+    }
+
+    /// Returns the new key of a property, by its original key.
+    pub(crate) fn renamed_key(&self, original: &str) -> Option<&str> {
+        let mut keys = self.original_keys.iter();
+        let (_, new) = keys.find(|(key, _)| **key == *original)?;
+        Some(new)
     }
 
     /// Returns whether the tool may destroy data. Invalid arguments of such a tool are never omitted.

@@ -78,6 +78,12 @@ impl PropertyKeys {
         }
     }
 
+    /// Returns the original keys with the new ones.
+    pub(crate) fn original_keys(&self) -> impl Iterator<Item = (Box<str>, Box<str>)> {
+        let keys = self.originals.iter();
+        keys.map(|(new, original)| (original.as_str().into(), new.as_str().into()))
+    }
+
     /// Restores the original keys of arguments.
     pub(crate) fn restore(&self, arguments: &mut Map<String, Value>) {
         rename_keys(arguments, &self.originals);
