@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+#[cfg(any(feature = "mcp", test))]
 use tokio::sync::watch;
 use tool_runtime::format::mcp;
 use tool_runtime::{ToolDefinition, ToolRegistry};
@@ -15,6 +16,7 @@ use crate::settings::offload::READ_OFFLOADED;
 use crate::turn::ownership::InternalTool;
 
 /// Maximum number of generations that a session can keep, with the current one.
+#[cfg(any(feature = "mcp", test))]
 const KEPT: usize = 8;
 
 /// Names of tools by client, for clients that do not have all tools.
@@ -92,6 +94,7 @@ pub(crate) struct Generations {
     clients: ClientTools,
     kept: RwLock<KeptGenerations>,
     /// Number of changes.
+    #[cfg(any(feature = "mcp", test))]
     changes: watch::Sender<u64>,
 }
 
@@ -122,6 +125,7 @@ impl Generations {
                 current,
                 earlier: VecDeque::new(),
             }),
+            #[cfg(any(feature = "mcp", test))]
             changes: watch::Sender::new(0),
         }
     }
