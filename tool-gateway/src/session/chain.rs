@@ -29,11 +29,11 @@ impl Digest {
     }
 
     /// Returns the digest with this number in a series; number 0 is the digest itself.
-    pub(crate) fn numbered(self, number: usize) -> Self {
+    pub(crate) fn numbered(self, number: u64) -> Self {
         if number == 0 {
             return self;
         }
-        Self(*blake3::keyed_hash(&self.0, &(number as u64).to_le_bytes()).as_bytes())
+        Self(*blake3::keyed_hash(&self.0, &number.to_le_bytes()).as_bytes())
     }
 
     /// Returns the bytes, for stores.

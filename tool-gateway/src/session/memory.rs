@@ -10,11 +10,13 @@ use tokio::time::Instant;
 
 use super::chain::Digest;
 use super::clock::Clock;
+use super::local_leases::LocalLeases;
 use super::record::{Session, SessionId, state_size};
 use super::store::{
-    DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, FoundCall, FoundEntries, FoundTurn,
-    Lookup, MAX_TURNS_OF_POINT, Reach, SUSPENDED_FACTOR, SaveOutcome, SavedTurn, SessionStore, StoreFuture,
-    StoreSize, StoredTurn, push_key,
+    Appended, DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, FoundCall, FoundEntries,
+    FoundTurn, Lease, LeaseOutcome, LeaseRequest, Lookup, MAX_TURNS_OF_POINT, Progress, Reach,
+    SUSPENDED_FACTOR, SaveOutcome, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize, StoredTurn,
+    push_key,
 };
 use super::turn_record::TurnRecord;
 use crate::fold_map::FoldMap;
@@ -39,6 +41,7 @@ pub struct MemoryStore {
     ttl: Duration,
     clock: Clock,
     tables: Mutex<Tables>,
+    leases: LocalLeases,
 }
 
 /// Number of points that are looked up while the lock is held. Other requests use the store between two such steps.
@@ -170,6 +173,7 @@ impl MemoryStore {
             ttl: DEFAULT_TTL,
             clock: Clock::default(),
             tables: Mutex::default(),
+            leases: LocalLeases::default(),
         }
     }
 
@@ -571,12 +575,24 @@ impl SessionStore for MemoryStore {
         Box::pin(async move { Ok(is_known) })
     }
 
-    fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
+    fn save(&self, client: Digest, mut saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
         let mut tables = self.lock();
         let stored = tables.turn_with_id(client, saved.record.id());
         let revision = stored.map_or(0, |stored| stored.revision);
         if revision != saved.revision {
             return Box::pin(async move { Ok(SaveOutcome::Conflict { revision }) });
+        }
+        match saved
+            .progress
+            .take()
+            .map(|progress| self.leases.append(client, progress))
+        {
+            None | Some(Appended::Kept) => {}
+            Some(Appended::Fenced) => return Box::pin(async { Ok(SaveOutcome::Fenced) }),
+            Some(Appended::Gap { have }) => {
+                let error = StoreError(format!("expected segment {have} of a request's progress"));
+                return Box::pin(async { Err(error) });
+            }
         }
         let session = saved.record.session().clone();
         let expiry = self.expiry(saved.record.is_suspended());
@@ -610,6 +626,26 @@ impl SessionStore for MemoryStore {
 
     fn reach(&self) -> Reach {
         Reach::Process
+    }
+
+    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, Appended> {
+        let appended = self.leases.append(client, progress);
+        Box::pin(async move { Ok(appended) })
+    }
+
+    fn claim<'a>(&'a self, client: Digest, request: &'a LeaseRequest<'a>) -> StoreFuture<'a, LeaseOutcome> {
+        let claimed = self.leases.claim(client, request);
+        Box::pin(async move { Ok(claimed) })
+    }
+
+    fn renew(&self, client: Digest, lease: Lease, has_client: bool) -> StoreFuture<'_, bool> {
+        let is_owner = self.leases.renew(client, lease, has_client);
+        Box::pin(async move { Ok(is_owner) })
+    }
+
+    fn release(&self, client: Digest, lease: Lease, is_seen: bool) -> StoreFuture<'_, ()> {
+        self.leases.release(client, lease, is_seen);
+        Box::pin(async { Ok(()) })
     }
 
     fn remove_expired(&self) -> StoreFuture<'_, bool> {

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use super::chain::Digest;
+pub use super::lease::{Appended, Lease, LeaseOutcome, LeaseRequest, Progress};
 use super::record::{Session, SessionId};
 pub use super::store_error::StoreError;
 use super::turn_record::TurnRecord;
@@ -59,16 +60,41 @@ pub trait SessionStore: Send + Sync + 'static {
     /// is [durable](Reach::is_durable).
     fn reach(&self) -> Reach;
 
-    /// Appends a segment to the progress of a request whose turn is incomplete.
-    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, ()> {
+    /// Appends a segment to the progress of a request, and renews its lease. An operation that is executed again changes nothing.
+    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, Appended> {
         let _ = (client, progress);
-        Box::pin(async { Ok(()) })
+        Box::pin(async { Ok(Appended::Kept) })
     }
 
-    /// Returns all segments of a request's progress in their order, or an empty list if the request is unknown.
-    fn progress(&self, client: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
-        let _ = (client, request);
+    /// Returns all segments of a sample's progress ([`Lease::log`]) in their order, or an empty list if the sample is unknown. The gateway
+    /// does not call this method with a [shared](Reach::Shared) store, whose [`claim`](Self::claim) returns the segments.
+    fn progress(&self, client: Digest, log: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
+        let _ = (client, log);
         Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// Claims a sample of the answer to a request, so that no other gateway runs the sample: the oldest sample that no client has received,
+    /// for a retry; a sample whose client has left; or a new sample. A complete sample that a client has received is replaced, except for a
+    /// retry. The lease is valid for [`LEASE_TIME`](super::lease::LEASE_TIME).
+    ///
+    /// The gateway calls this method and the next two only with a [shared](Reach::Shared) store: in another store, one process knows what
+    /// runs. The default implementation fails.
+    fn claim<'a>(&'a self, client: Digest, request: &'a LeaseRequest<'a>) -> StoreFuture<'a, LeaseOutcome> {
+        let _ = (client, request);
+        let error = StoreError("the store has no leases, so one gateway at a time can use it".to_owned());
+        Box::pin(async { Err(error) })
+    }
+
+    /// Prolongs a lease. `has_client` states that a client waits for the answer. Returns whether the gateway still has the lease.
+    fn renew(&self, client: Digest, lease: Lease, has_client: bool) -> StoreFuture<'_, bool> {
+        let _ = (client, lease, has_client);
+        Box::pin(async { Ok(true) })
+    }
+
+    /// Ends a lease. `is_seen` states that a client has received the complete answer. A lease of another gateway is unchanged.
+    fn release(&self, client: Digest, lease: Lease, is_seen: bool) -> StoreFuture<'_, ()> {
+        let _ = (client, lease, is_seen);
+        Box::pin(async { Ok(()) })
     }
 
     /// Removes expired sessions, and expired progress of requests. Returns whether there may be more. The gateway calls this method at
@@ -225,17 +251,8 @@ pub enum SaveOutcome {
         /// Revision of the stored turn; 0 if there is none.
         revision: u64,
     },
-}
-
-/// A segment of the progress of a request. After a crash, the request continues from all of its segments.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Progress {
-    /// The request.
-    pub request: Digest,
-    /// Number of segments before this segment. Segment 0 replaces earlier progress of the request.
-    pub at: u64,
-    /// Changes since the previous segment, as a record of the gateway in JSON.
-    pub segment: Vec<u8>,
+    /// Another gateway has the lease of the turn's request, so nothing was changed.
+    Fenced,
 }
 
 /// The size of a store.

@@ -10,8 +10,8 @@ use tool_gateway::session::Digest;
 use tool_gateway::session::memory::MemoryStore;
 use tool_gateway::session::record::{Session, SessionId};
 use tool_gateway::session::store::{
-    FoundEntries, Lookup, Progress, Reach, SaveOutcome, SavedTurn, SessionStore, StoreError, StoreFuture,
-    StoredTurn,
+    Appended, FoundEntries, Lookup, Progress, Reach, SaveOutcome, SavedTurn, SessionStore, StoreError,
+    StoreFuture, StoredTurn,
 };
 
 /// The store, shared by its clones.
@@ -99,7 +99,7 @@ impl FailingStore {
     /// Stores a segment of progress. No segment before it is missing.
     fn add_segment(&self, progress: Progress) {
         let mut all = self.progress.lock().unwrap();
-        let segments = all.entry(progress.request).or_default();
+        let segments = all.entry(progress.lease.log()).or_default();
         if progress.at == 0 {
             segments.clear();
         }
@@ -189,11 +189,11 @@ impl SessionStore for FailingStore {
         Some([9; 32])
     }
 
-    fn append(&self, _: Digest, progress: Progress) -> StoreFuture<'_, ()> {
+    fn append(&self, _: Digest, progress: Progress) -> StoreFuture<'_, Appended> {
         self.written.fetch_add(progress.segment.len(), Ordering::Relaxed);
         let save = async move {
             self.add_segment(progress);
-            Ok(())
+            Ok(Appended::Kept)
         };
         self.run("append", Box::pin(save))
     }

@@ -46,6 +46,7 @@ mod admission;
 mod account;
 mod stores;
 mod syncs;
+mod instances;
 mod offload;
 mod interruptions;
 mod crashes;

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 use tool_gateway::session::Digest;
 use tool_gateway::session::record::{Session, SessionId};
 use tool_gateway::session::store::{
-    FoundEntries, Lookup, Progress, Reach, SaveOutcome, SavedTurn, SessionStore, StoreFuture, StoredTurn,
+    Appended, FoundEntries, Lookup, Progress, Reach, SaveOutcome, SavedTurn, SessionStore, StoreFuture,
+    StoredTurn,
 };
 
 use crate::failing_store::FailingStore;
@@ -93,7 +94,7 @@ impl SessionStore for SlowDisk {
         Reach::Machine
     }
 
-    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, ()> {
+    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, Appended> {
         Box::pin(self.synced(self.store.append(client, progress)))
     }
 

@@ -33,6 +33,7 @@ use crate::server::offload;
 use crate::server::offload::sweep;
 use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::job::Job;
+use crate::server::turns::lease_keeper::LeaseKeeper;
 use crate::server::turns::progress_log::ProgressLog;
 use crate::server::turns::running_turn::{PING, RunEnd, RunningTurn, abandoned};
 use crate::server::turns::session_state::StateMap;
@@ -67,17 +68,26 @@ pub(crate) async fn drive(
     job: Box<Job>,
     running: Arc<RunningTurn>,
     checkpoint: Option<Box<Checkpoint>>,
+    lease: LeaseKeeper,
     _permit: Permit,
 ) {
     let span = spans::turn(&job.session);
-    take(&shared, &job, &running, checkpoint).instrument(span).await;
+    take(&shared, &job, &running, checkpoint, &lease)
+        .instrument(span)
+        .await;
 }
 
-async fn take(shared: &Shared, job: &Job, running: &RunningTurn, checkpoint: Option<Box<Checkpoint>>) {
+async fn take(
+    shared: &Shared,
+    job: &Job,
+    running: &RunningTurn,
+    checkpoint: Option<Box<Checkpoint>>,
+    lease: &LeaseKeeper,
+) {
     let began = Instant::now();
     // Ends the turn for its watchers, even if this task is dropped or panics.
     let _ended = Ended(running);
-    let end = match Drive::begin(shared, job, running, checkpoint).await {
+    let end = match Drive::begin(shared, job, running, checkpoint, lease).await {
         Ok(mut drive) => {
             let end = drive.run().await;
             drive.log(began, &end);
@@ -125,6 +135,7 @@ struct Drive<'a> {
     shared: &'a Shared,
     job: &'a Job,
     running: &'a RunningTurn,
+    lease: &'a LeaseKeeper,
     /// State of the session after the last completed call.
     state: StateMap,
     /// Error with which the turn fails after all running calls have ended.
@@ -173,6 +184,7 @@ impl<'a> Drive<'a> {
         job: &'a Job,
         running: &'a RunningTurn,
         checkpoint: Option<Box<Checkpoint>>,
+        lease: &'a LeaseKeeper,
     ) -> Result<Box<Self>, ApiError> {
         let deadline = tokio_now().checked_add(shared.settings.limits.turn_time);
         if checkpoint.is_some() {
@@ -244,6 +256,7 @@ impl<'a> Drive<'a> {
             shared,
             job,
             running,
+            lease,
             state,
             failure: None,
             suspended,
@@ -255,7 +268,7 @@ impl<'a> Drive<'a> {
             source: Source::Nothing,
             silence: IdleTimer::new(PING_INTERVAL),
             deadline,
-            progress: ProgressLog::new(job.identity),
+            progress: ProgressLog::new(job.lease),
             saves: PendingSaves::default(),
             held: Vec::new(),
             has_unsaved_results: false,
@@ -299,6 +312,10 @@ impl<'a> Drive<'a> {
 
     /// Stores the state before an action, so that a later process can continue from there.
     async fn store_before(&mut self, action: &Action) -> Result<(), ApiError> {
+        let is_step = matches!(action, Action::Run(_) | Action::Ask(_) | Action::Record(_));
+        if is_step && !self.lease.is_valid() {
+            return Err(save::fenced());
+        }
         match action {
             // After a crash, a call is repeated unless the store has recorded its beginning.
             Action::Run(calls) if self.machine.is_resuming() => match &mut self.suspended {

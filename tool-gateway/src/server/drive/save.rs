@@ -9,7 +9,7 @@ use crate::server::turns::progress_log::ProgressLog;
 use crate::server::turns::shared::Shared;
 use crate::session::recognize::{Client, call_digest, key_digest};
 use crate::session::record::Turn;
-use crate::session::store::{Progress, SaveOutcome, SavedTurn, StoreError};
+use crate::session::store::{Appended, Progress, SaveOutcome, SavedTurn, StoreError};
 use crate::session::turn_record::TurnRecord;
 use crate::wire::error::ApiError;
 
@@ -47,6 +47,7 @@ pub(crate) async fn save(
             StatusCode::CONFLICT,
             "another request has changed the suspended turn; retry the request, and it continues from there",
         )),
+        Ok(SaveOutcome::Fenced) => Err(fenced()),
         Err(error) => Err(failed(&error)),
     }
 }
@@ -59,7 +60,22 @@ pub(crate) async fn save_progress(
 ) -> Result<(), ApiError> {
     let saved = shared.store.append(client.digest, progress).await;
     shared.store_fails.store(saved.is_err(), Ordering::Relaxed);
-    saved.map_err(|error| failed(&error))
+    match saved {
+        Ok(Appended::Kept) => Ok(()),
+        Ok(Appended::Fenced) => Err(fenced()),
+        Ok(Appended::Gap { have }) => Err(failed(&StoreError(format!(
+            "expected segment {have} of a request's progress"
+        )))),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// Returns the error of a turn that another gateway has continued.
+pub(crate) fn fenced() -> ApiError {
+    ApiError::new(
+        StatusCode::from_u16(529).unwrap_or(StatusCode::SERVICE_UNAVAILABLE),
+        "another gateway has continued this request, since this one did not answer in time; retry the request",
+    )
 }
 
 /// Returns the next segment of a request's progress; `None` if the store is not durable.

@@ -2,6 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use tokio::time::Instant;
 
 use tool_runtime::ToolRegistry;
 
@@ -9,11 +13,12 @@ use super::calls;
 use super::save::{self, save};
 use crate::server::turns::claims::Claim;
 use crate::server::turns::job::Job;
+use crate::server::turns::lease_keeper::LeaseKeeper;
 use crate::server::turns::session_state::StateMap;
 use crate::server::turns::shared::Shared;
 use crate::session::finder::Finder;
 use crate::session::record::{Call, Turn};
-use crate::session::store::StoredTurn;
+use crate::session::store::{LeaseOutcome, LeaseRequest, Reach, StoredTurn};
 use crate::turn::event::Event;
 use crate::turn::restore;
 use crate::wire::block::Block;
@@ -24,6 +29,8 @@ use crate::wire::error::ApiError;
 #[derive(Debug)]
 pub(super) struct Suspended<'a> {
     claim: Claim<'a>,
+    /// Lease of the deferred calls, in a store that several gateways use.
+    _lease: Option<LeaseKeeper>,
     turn: Turn,
     /// Revision of the stored turn; 0 if the turn is not in the store.
     revision: u64,
@@ -45,6 +52,7 @@ impl<'a> Suspended<'a> {
             return Ok(None);
         };
         let claim = shared.claims.claim(&known.id).await;
+        let lease = deferred_lease(shared, job, &known.id).await?;
         let unstored = claim.unstored();
         let is_changed = unstored.is_some();
         let stored = stored(shared, job, known).await?;
@@ -59,6 +67,7 @@ impl<'a> Suspended<'a> {
         };
         let mut suspended = Self {
             claim,
+            _lease: lease,
             turn,
             revision,
             deferred: deferred.into_iter().map(|call| call.id).collect(),
@@ -167,6 +176,38 @@ impl<'a> Suspended<'a> {
         deferred
             .filter_map(|call| Some((call.id, call.result?)))
             .collect()
+    }
+}
+
+/// Time for which a request waits for another gateway that runs the deferred calls, and between two looks.
+const LEASE_WAIT: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(200);
+
+/// Claims the deferred calls of a turn among the gateways of the store. Returns `None` in a store that only this gateway uses.
+async fn deferred_lease(shared: &Shared, job: &Job, turn: &str) -> Result<Option<LeaseKeeper>, ApiError> {
+    if shared.store.reach() != Reach::Shared {
+        return Ok(None);
+    }
+    let request = LeaseRequest {
+        request: shared.secret.digest(&[b"deferred", turn.as_bytes()]),
+        instance: shared.instance,
+        running: &[],
+        is_retry: true,
+    };
+    let until = Instant::now() + LEASE_WAIT;
+    loop {
+        let claimed = shared.store.claim(job.client.digest, &request).await;
+        match claimed.map_err(|error| save::unread(&error))? {
+            LeaseOutcome::Taken { lease, .. } => {
+                let keeper = LeaseKeeper::start(&shared.store, job.client.digest, lease, None);
+                return Ok(Some(keeper));
+            }
+            LeaseOutcome::Held { .. } if Instant::now() < until => tokio::time::sleep(POLL).await,
+            LeaseOutcome::Held { .. } | LeaseOutcome::Done { .. } => {
+                let message = "another gateway runs calls of this turn; retry the request";
+                return Err(ApiError::new(StatusCode::CONFLICT, message).with_retry_after(2));
+            }
+        }
     }
 }
 

@@ -111,6 +111,7 @@ impl Gateway {
                 upstream,
                 store: Arc::new(MemoryStore::new()),
                 store_fails: AtomicBool::new(false),
+                instance: u128::from_le_bytes(crate::random::bytes()),
                 secret: ChainKey::new(crate::random::bytes()),
                 keys: Vec::new(),
                 client_limits: Arc::default(),

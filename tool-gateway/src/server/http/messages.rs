@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::{Request, State};
@@ -11,9 +12,11 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::answer::{answer, with_session};
 use super::identity::{header, identity};
+use super::request_turns::RequestTurns;
 use super::spawn_on_drop::SpawnOnDrop;
 use crate::server::admit::request_body::{ReadRequest, read_text};
 use crate::server::drive;
@@ -26,7 +29,7 @@ use crate::server::pass::pass_through::pass_through;
 use crate::server::pass::passed_turn::PassedTurn;
 use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::job::Job;
-use crate::server::turns::progress_log;
+use crate::server::turns::lease_keeper::LeaseKeeper;
 use crate::server::turns::running_turn::RunEnd;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::{IncomingRequest, Joined};
@@ -35,6 +38,7 @@ use crate::session::minted_id::MintKey;
 use crate::session::principal::Principal;
 use crate::session::recognize::{Client, Found, IsDeclared, Recognized, recognize, session_keys};
 use crate::session::record::{Call, SessionId};
+use crate::session::store::Reach;
 use crate::settings::offload::READ_OFFLOADED;
 use crate::turn::ownership::{ClassifiedTools, Offer, OfferedTools, classify};
 use crate::turn::restore;
@@ -89,18 +93,12 @@ pub(crate) async fn messages(
         return Ok(with_session(response, header));
     };
     let is_stream = request.is_stream();
-    let idempotency_key = header(&parts.headers, "idempotency-key").filter(|key| !key.is_empty());
-    let incoming = IncomingRequest {
-        identity,
-        is_retry: header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0"),
-        idempotency_key: idempotency_key
-            .map(|key| shared.secret.digest(&[b"idempotency key", key.as_bytes()])),
-    };
+    let incoming = incoming_request(&shared, &parts, identity);
     let found = recognized.found;
-    let stored = |request| stored_checkpoint(&shared, &client, request);
+    let stored = RequestTurns::new(&shared, &client, &incoming);
     let joined = shared
         .turns
-        .join(&client.principal, &incoming, &session, stored)
+        .join(&client.principal, &incoming, &session, &stored)
         .await?;
     match joined {
         Joined::Same(watcher) => {
@@ -112,8 +110,10 @@ pub(crate) async fn messages(
             running,
             watcher,
             checkpoint,
-            progress,
+            lease,
         } => {
+            let turn = Some(Arc::downgrade(&running));
+            let keeper = LeaseKeeper::start(&shared.store, client.digest, lease, turn);
             let limits = &shared.settings.limits;
             let permit = match shared.client_limits.begin_turn(limits, &client.principal) {
                 Ok(permit) => permit,
@@ -134,7 +134,7 @@ pub(crate) async fn messages(
                 client,
                 recognized,
                 session: watcher.session(),
-                identity: progress,
+                lease,
                 tools,
                 generation,
             });
@@ -144,6 +144,7 @@ pub(crate) async fn messages(
                 job,
                 running,
                 checkpoint,
+                keeper,
                 permit,
             ));
             Ok(turn.beside(answer(watcher, is_stream, session)).await)
@@ -162,6 +163,17 @@ fn first_tools(
     let first = shared.generations.other(generation, checkpoint.generation)?;
     let tools = classified(shared, &first, client, request).ok()?;
     Some((first, tools))
+}
+
+/// Returns the request in the form that finds its turn.
+fn incoming_request(shared: &Shared, parts: &Parts, identity: Digest) -> IncomingRequest {
+    let idempotency_key = header(&parts.headers, "idempotency-key").filter(|key| !key.is_empty());
+    IncomingRequest {
+        identity,
+        is_retry: header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0"),
+        idempotency_key: idempotency_key
+            .map(|key| shared.secret.digest(&[b"idempotency key", key.as_bytes()])),
+    }
 }
 
 /// A request with the parts of its answer that follow from its text and the sessions.
@@ -195,10 +207,7 @@ async fn digest(
         mut recognized,
     } = look_up(shared, principal, &parts, &request).await?;
     if recognized.found == Found::New && has_lost_turn(shared, &client, &recognized, &request) {
-        tracing::warn!(
-            "the turn of a call in the history is not in the store, so the messages are forwarded unchanged"
-        );
-        recognized.found = Found::Lost;
+        recognized = find_lost_turn(shared, &client, &request, &tools, recognized).await?;
     }
     if !tools.missing.is_empty() {
         let missing: Vec<_> = tools.missing.iter().map(String::as_str).collect();
@@ -261,20 +270,6 @@ fn parse(shared: &Shared, body: String) -> Result<MessagesRequest, ApiError> {
     Ok(request)
 }
 
-/// Reads the checkpoint of a request's turn in the process before this one.
-async fn stored_checkpoint(
-    shared: &Shared,
-    client: &Client,
-    request: Digest,
-) -> Result<Option<Checkpoint>, ApiError> {
-    if !shared.store.reach().is_durable() {
-        return Ok(None);
-    }
-    let segments = shared.store.progress(client.digest, request).await;
-    let checkpoint = segments.and_then(|segments| progress_log::read(&segments));
-    checkpoint.map_err(|error| save::unread(&error))
-}
-
 /// Returns the ids of the calls in the model's last message, if that message is unknown.
 fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<String> {
     let last = recognized
@@ -305,6 +300,31 @@ fn has_lost_turn(
     let key = MintKey::new(&shared.secret, &client.principal);
     calls.iter().any(|id| key.is_own(id))
         && !shared.turns.show_call(&client.principal, |id| calls.contains(id))
+}
+
+/// Time for which the turn of an own id is looked for: another gateway may not have stored the turn yet.
+const LOST_TIME: Duration = Duration::from_secs(2);
+
+/// Looks again for the turn of an id that the gateway created.
+async fn find_lost_turn(
+    shared: &Shared,
+    client: &Client,
+    request: &MessagesRequest,
+    tools: &ClassifiedTools,
+    mut known: Recognized,
+) -> Result<Recognized, ApiError> {
+    let until = Instant::now() + LOST_TIME;
+    while shared.store.reach() == Reach::Shared && known.found == Found::New && Instant::now() < until {
+        tokio::time::sleep(LOST_TIME / 10).await;
+        known = recognized(shared, client, request, tools).await?;
+    }
+    if known.found == Found::New {
+        tracing::warn!(
+            "the turn of a call in the history is not in the store, so the messages are forwarded unchanged"
+        );
+        known.found = Found::Lost;
+    }
+    Ok(known)
 }
 
 /// Returns whether request and response pass unchanged.

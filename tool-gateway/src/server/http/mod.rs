@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod spawn_on_drop;
 pub(crate) mod identity;
+mod request_turns;
 pub(crate) mod messages;
 mod path_ids;
 mod account;

@@ -7,8 +7,8 @@ use super::metrics::Metrics;
 use crate::session::Digest;
 use crate::session::record::{Session, SessionId};
 use crate::session::store::{
-    FoundEntries, Lookup, Progress, Reach, SaveOutcome, SavedTurn, SessionStore, StoreError, StoreFuture,
-    StoreSize, StoredTurn,
+    Appended, FoundEntries, Lease, LeaseOutcome, LeaseRequest, Lookup, Progress, Reach, SaveOutcome,
+    SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize, StoredTurn,
 };
 
 /// Maximum time of an operation: a disk or a network that hangs must not block requests and hold their memory forever.
@@ -77,12 +77,24 @@ impl SessionStore for TimedStore {
         self.store.reach()
     }
 
-    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, ()> {
+    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, Appended> {
         self.timed("append", self.store.append(client, progress))
     }
 
-    fn progress(&self, client: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
-        self.timed("progress", self.store.progress(client, request))
+    fn progress(&self, client: Digest, log: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
+        self.timed("progress", self.store.progress(client, log))
+    }
+
+    fn claim<'a>(&'a self, client: Digest, request: &'a LeaseRequest<'a>) -> StoreFuture<'a, LeaseOutcome> {
+        self.timed("claim", self.store.claim(client, request))
+    }
+
+    fn renew(&self, client: Digest, lease: Lease, has_client: bool) -> StoreFuture<'_, bool> {
+        self.timed("renew", self.store.renew(client, lease, has_client))
+    }
+
+    fn release(&self, client: Digest, lease: Lease, is_seen: bool) -> StoreFuture<'_, ()> {
+        self.timed("release", self.store.release(client, lease, is_seen))
     }
 
     fn remove_expired(&self) -> StoreFuture<'_, bool> {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 
 use crate::server::generations::Generation;
-use crate::session::chain::Digest;
 use crate::session::recognize::{Client, Recognized};
 use crate::session::record::SessionId;
+use crate::session::store::Lease;
 use crate::turn::ownership::ClassifiedTools;
 use crate::wire::request::MessagesRequest;
 
@@ -20,8 +20,8 @@ pub(crate) struct Job {
     pub(crate) client: Client,
     pub(crate) recognized: Recognized,
     pub(crate) session: SessionId,
-    /// Digest of the request in a store. Concurrent equal requests have different digests.
-    pub(crate) identity: Digest,
+    /// Lease of the request. Concurrent equal requests have different samples.
+    pub(crate) lease: Lease,
     pub(crate) tools: ClassifiedTools,
     /// Tools of the gateway in this turn.
     pub(crate) generation: Arc<Generation>,

@@ -6,6 +6,8 @@ pub(crate) mod progress_log;
 pub(crate) mod locks;
 pub(crate) mod kept_bytes;
 pub(crate) mod running_turn;
+pub(crate) mod lease_keeper;
+pub(crate) mod stored_turns;
 pub(crate) mod turn_table;
 pub(crate) mod claims;
 pub(crate) mod shared;

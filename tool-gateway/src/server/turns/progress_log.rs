@@ -7,7 +7,7 @@ use super::session_state::StateMap;
 use crate::session::chain::Digest;
 use crate::session::encoding::{decode, encode, version};
 use crate::session::record::{Call, Origin, SessionId, TrueMessage};
-use crate::session::store::{Progress, StoreError};
+use crate::session::store::{Lease, Progress, StoreError};
 use crate::turn::machine::{MachineLists, TurnMachine};
 use crate::turn::thinking::RefusedThinking;
 use crate::wire::block::Block;
@@ -17,7 +17,9 @@ use crate::wire::fields::{ObjectText, RawFields};
 /// checkpoint.
 #[derive(Debug)]
 pub(crate) struct ProgressLog {
-    request: Digest,
+    lease: Lease,
+    /// Number of logs before this one.
+    restart: u32,
     /// Number of segments that were written.
     segments: u64,
     /// Parts of the latest checkpoint that later segments omit.
@@ -92,9 +94,10 @@ impl<T: Clone + PartialEq> ListChange<T> {
 }
 
 impl ProgressLog {
-    pub(crate) fn new(request: Digest) -> Self {
+    pub(crate) fn new(lease: Lease) -> Self {
         Self {
-            request,
+            lease,
+            restart: 0,
             segments: 0,
             written: Written::default(),
         }
@@ -139,15 +142,20 @@ impl ProgressLog {
         let at = self.segments;
         self.segments += 1;
         Ok(Progress {
-            request: self.request,
+            lease: self.lease,
+            restart: self.restart,
             at,
             segment,
+            is_last: checkpoint.is_complete(),
         })
     }
 
     /// Restarts the log, after a segment that may not have been stored.
     pub(crate) fn restart(&mut self) {
-        *self = Self::new(self.request);
+        *self = Self {
+            restart: self.restart.saturating_add(1),
+            ..Self::new(self.lease)
+        };
     }
 }
 
@@ -267,7 +275,11 @@ mod tests {
 
     fn log() -> ProgressLog {
         let digest = ChainKey::new([1; 32]).digest(&[]);
-        ProgressLog::new(digest)
+        ProgressLog::new(Lease {
+            request: digest,
+            sample: 0,
+            fence: 0,
+        })
     }
 
     fn assert_equal(read: Option<Checkpoint>, written: &Checkpoint) {

@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) mcp: McpServers,
     pub(crate) upstream: Arc<dyn Upstream>,
     pub(crate) store: Arc<dyn SessionStore>,
+    /// Random number of this gateway among the gateways of the store.
+    pub(crate) instance: u128,
     /// Whether the last write to the store failed.
     pub(crate) store_fails: AtomicBool,
     pub(crate) secret: ChainKey,

@@ -1,7 +1,7 @@
 //! [`TurnTable`]: finds the turn of an equal request, or creates one.
 
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,10 +10,13 @@ use super::checkpoint::Checkpoint;
 use super::kept_bytes::KeptBytes;
 use super::locks::Locks;
 use super::running_turn::{RunEnd, RunningTurn, Successor, Watcher};
+use super::stored_turns::{ClaimedTurn, StoredTurns};
 use crate::fold_map::FoldMap;
 use crate::session::chain::Digest;
 use crate::session::principal::Principal;
 use crate::session::record::SessionId;
+use crate::session::store::Lease;
+use crate::wire::error::ApiError;
 
 /// Running and recently ended turns, by the digest of their request.
 #[derive(Debug, Default)]
@@ -71,7 +74,8 @@ impl Position {
 #[derive(Debug)]
 struct Kept {
     number: u64,
-    slot: usize,
+    /// Number of the turn's sample among those of equal requests.
+    sample: u64,
     idempotency_key: Option<Digest>,
     running: Arc<RunningTurn>,
 }
@@ -126,21 +130,21 @@ fn turn_at<'t>(by_request: &'t ByRequest, position: &Position) -> Option<&'t Run
 }
 
 impl Entries {
-    /// Inserts a turn, in place of an earlier turn of this slot.
+    /// Inserts a turn, in place of an earlier turn of this sample.
     fn insert(
         &mut self,
         client: &Principal,
         request: &IncomingRequest,
-        slot: usize,
+        sample: u64,
         running: Arc<RunningTurn>,
     ) {
         self.number += 1;
         let number = self.number;
         let kept = self.by_request.entry(request.identity).or_default();
-        kept.retain(|kept| kept.slot != slot);
+        kept.retain(|kept| kept.sample != sample);
         kept.push(Kept {
             number,
-            slot,
+            sample,
             idempotency_key: request.idempotency_key,
             running,
         });
@@ -227,6 +231,15 @@ pub(crate) struct IncomingRequest {
 }
 
 impl IncomingRequest {
+    /// Returns the lease of a sample in a store that only this gateway uses.
+    pub(crate) fn local_lease(&self, sample: u64) -> Lease {
+        Lease {
+            request: self.identity,
+            sample,
+            fence: 0,
+        }
+    }
+
     /// Returns the turn that the request joins. The turns are equal requests, the oldest first.
     ///
     /// Without a sign of a retry, an equal request is another sample of the answer, unless the earlier client has disconnected without its
@@ -257,8 +270,8 @@ pub(crate) enum Joined {
         running: Arc<RunningTurn>,
         watcher: Watcher,
         checkpoint: Option<Box<Checkpoint>>,
-        /// Digest by which a store finds the progress of the turn. Concurrent equal requests have different digests.
-        progress: Digest,
+        /// Lease of the turn. Concurrent equal requests have different samples.
+        lease: Lease,
     },
 }
 
@@ -269,7 +282,7 @@ enum Earlier {
     /// The turn was abandoned, but calls run that cannot be stopped. After their end, a retry continues from the checkpoint.
     Abandoned(Successor),
     /// The turn has failed. The request continues after the last complete round.
-    Failed(usize, Option<Box<Checkpoint>>),
+    Failed(u64, Option<Box<Checkpoint>>),
     /// The request joins no turn of this process.
     Unknown,
 }
@@ -328,35 +341,52 @@ impl TurnTable {
     ///
     /// A new turn belongs to `session`; a turn that continues after an error belongs to the session of its first request.
     ///
-    /// `stored` reads the checkpoint of an earlier process, and is called only if this process has no turn that the request joins.
-    pub(crate) async fn join<E, F: Future<Output = Result<Option<Checkpoint>, E>>>(
+    /// `stored` finds the turns of other processes, and is used only if this process has no turn that the request joins.
+    pub(crate) async fn join(
         &self,
         client: &Principal,
         request: &IncomingRequest,
         session: &SessionId,
-        stored: impl Fn(Digest) -> F,
-    ) -> Result<Joined, E> {
+        stored: &impl StoredTurns,
+    ) -> Result<Joined, ApiError> {
         let mut abandoned: Option<Successor> = None;
         loop {
             {
                 // While `stored` is read, no equal request may begin a turn: the effects of that turn would not be in the checkpoint, and
                 // would be repeated.
                 let _alone = self.joining.lock(request.identity).await;
-                match self.earlier(client, request, abandoned.as_ref()) {
+                let failed = match self.earlier(client, request, abandoned.as_ref()) {
                     Earlier::Joined(watcher) => return Ok(Joined::Same(watcher)),
-                    Earlier::Abandoned(successor) => abandoned = Some(successor),
-                    Earlier::Failed(slot, checkpoint) => {
-                        return Ok(self.begin(client, request, slot, session, checkpoint));
+                    Earlier::Abandoned(successor) => {
+                        abandoned = Some(successor);
+                        None
                     }
-                    Earlier::Unknown => {
-                        let (slot, checkpoint) = self.stored(request, stored).await?;
-                        return Ok(self.begin(client, request, slot, session, checkpoint.map(Box::new)));
+                    Earlier::Failed(sample, checkpoint) if !stored.is_shared() => {
+                        let lease = request.local_lease(sample);
+                        return Ok(self.begin(client, request, lease, session, checkpoint));
                     }
+                    Earlier::Failed(sample, checkpoint) => Some((Some(sample), checkpoint)),
+                    Earlier::Unknown => Some((None, None)),
+                };
+                if let Some((failed, checkpoint)) = failed {
+                    let running = self.samples(request, failed);
+                    if let Some(ClaimedTurn {
+                        lease,
+                        checkpoint: stored,
+                    }) = stored.claim(&running).await?
+                    {
+                        // The store may have later steps, of another gateway. A call that has begun is in the store.
+                        let own = checkpoint.filter(|_| failed == Some(lease.sample));
+                        let checkpoint = stored.map(Box::new).or(own);
+                        return Ok(self.begin(client, request, lease, session, checkpoint));
+                    }
+                    abandoned = None;
                 }
             }
-            // The next look-up finds the ended turn. Meanwhile, equal requests do not wait.
-            if let Some(abandoned) = &abandoned {
-                abandoned.until_ended().await;
+            // The next look-up finds the ended turn, here or in the store. Meanwhile, equal requests do not wait.
+            match &abandoned {
+                Some(abandoned) => abandoned.until_ended().await,
+                None => tokio::time::sleep(POLL).await,
             }
         }
     }
@@ -382,7 +412,7 @@ impl TurnTable {
         let equal: Vec<&Kept> = equal.filter(|kept| !is_expired(&kept.running)).collect();
         let mut known = equal.iter().copied();
         let waited_for = known.find(|kept| waited_for.is_some_and(|turn| turn.succeeds(&kept.running)));
-        let Some(Kept { running, slot, .. }) = waited_for.or_else(|| request.choose(&equal)) else {
+        let Some(Kept { running, sample, .. }) = waited_for.or_else(|| request.choose(&equal)) else {
             return Earlier::Unknown;
         };
         let Some(watcher) = running.watch() else {
@@ -390,36 +420,16 @@ impl TurnTable {
         };
         match running.ended() {
             None | Some(RunEnd::Done) => Earlier::Joined(watcher),
-            Some(RunEnd::Failed { .. }) => Earlier::Failed(*slot, running.checkpoint().map(Box::new)),
+            Some(RunEnd::Failed { .. }) => Earlier::Failed(*sample, running.checkpoint().map(Box::new)),
         }
     }
 
-    /// Returns the slot of a new turn, with the checkpoint that an earlier process stored for the slot. An incomplete turn continues; the
-    /// answer of a complete turn is for retries.
-    async fn stored<E, F: Future<Output = Result<Option<Checkpoint>, E>>>(
-        &self,
-        request: &IncomingRequest,
-        stored: impl Fn(Digest) -> F,
-    ) -> Result<(usize, Option<Checkpoint>), E> {
-        let used: BTreeSet<usize> = {
-            let turns = self.lock();
-            let equal = turns.by_request.get(&request.identity).into_iter().flatten();
-            equal.map(|kept| kept.slot).collect()
-        };
-        let mut free = (0..).filter(|slot| !used.contains(slot));
-        let first = free.next().unwrap_or_default();
-        let mut complete = None;
-        for slot in std::iter::once(first).chain(free).take(MAX_STORED) {
-            match stored(request.identity.numbered(slot)).await? {
-                None => break,
-                Some(checkpoint) if !checkpoint.is_complete() => return Ok((slot, Some(checkpoint))),
-                Some(checkpoint) if request.is_retry && complete.is_none() => {
-                    complete = Some((slot, Some(checkpoint)));
-                }
-                Some(_) => {}
-            }
-        }
-        Ok(complete.unwrap_or((first, None)))
+    /// Returns the samples of equal requests that this process has, except one.
+    fn samples(&self, request: &IncomingRequest, but: Option<u64>) -> Vec<u64> {
+        let turns = self.lock();
+        let equal = turns.by_request.get(&request.identity).into_iter().flatten();
+        let samples = equal.map(|kept| kept.sample);
+        samples.filter(|sample| Some(*sample) != but).collect()
     }
 
     /// Creates a turn. A complete checkpoint ends the turn at once.
@@ -427,7 +437,7 @@ impl TurnTable {
         &self,
         client: &Principal,
         request: &IncomingRequest,
-        slot: usize,
+        lease: Lease,
         session: &SessionId,
         checkpoint: Option<Box<Checkpoint>>,
     ) -> Joined {
@@ -438,7 +448,7 @@ impl TurnTable {
         };
         {
             let mut turns = self.lock();
-            turns.insert(client, request, slot, Arc::clone(&running));
+            turns.insert(client, request, lease.sample, Arc::clone(&running));
             turns.make_room(client, &self.bytes, None);
         }
         if checkpoint
@@ -452,13 +462,13 @@ impl TurnTable {
             running,
             watcher,
             checkpoint,
-            progress: request.identity.numbered(slot),
+            lease,
         }
     }
 }
 
-/// Maximum number of equal requests whose checkpoints are read from the store for one request.
-const MAX_STORED: usize = 16;
+/// Time between two looks for the end of a turn of another gateway.
+const POLL: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
 mod tests {
@@ -488,6 +498,24 @@ mod tests {
         }
     }
 
+    /// A store without turns.
+    struct Nothing;
+
+    impl StoredTurns for Nothing {
+        fn is_shared(&self) -> bool {
+            false
+        }
+
+        async fn claim(&self, running: &[u64]) -> Result<Option<ClaimedTurn>, ApiError> {
+            let mut samples = 0..=running.len() as u64;
+            let free = samples.find(|sample| !running.contains(sample));
+            Ok(Some(ClaimedTurn {
+                lease: first("request").local_lease(free.unwrap()),
+                checkpoint: None,
+            }))
+        }
+    }
+
     fn retry(name: &str) -> IncomingRequest {
         IncomingRequest {
             is_retry: true,
@@ -497,7 +525,13 @@ mod tests {
 
     /// Begins a turn that fails with this many bytes.
     fn fail(turns: &TurnTable, client: &Principal, name: &str, bytes: usize) {
-        let joined = turns.begin(client, &first(name), 0, &SessionId::random(), None);
+        let joined = turns.begin(
+            client,
+            &first(name),
+            first(name).local_lease(0),
+            &SessionId::random(),
+            None,
+        );
         let Joined::New {
             running,
             checkpoint: None,
@@ -518,9 +552,13 @@ mod tests {
     fn concurrent_turns_over_the_limit_are_removed_at_their_end() {
         let turns = TurnTable::default();
         let begun = ["a", "b", "c"].map(|name| {
-            let Joined::New { running, .. } =
-                turns.begin(&ada(), &first(name), 0, &SessionId::random(), None)
-            else {
+            let Joined::New { running, .. } = turns.begin(
+                &ada(),
+                &first(name),
+                first(name).local_lease(0),
+                &SessionId::random(),
+                None,
+            ) else {
                 panic!("a new turn");
             };
             running
@@ -597,7 +635,13 @@ mod tests {
                     watcher,
                     checkpoint: None,
                     ..
-                } = turns.begin(&ada(), &first(&turn.to_string()), 0, &session, None)
+                } = turns.begin(
+                    &ada(),
+                    &first(&turn.to_string()),
+                    first(&turn.to_string()).local_lease(0),
+                    &session,
+                    None,
+                )
                 else {
                     panic!("a new turn");
                 };
@@ -627,10 +671,16 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn turns_that_ended_long_ago_are_not_known() {
         let turns = TurnTable::default();
-        let (session, nothing) = (SessionId::random(), async |_| Ok::<_, ()>(None));
+        let (session, nothing) = (SessionId::random(), Nothing);
         // While an earlier turn runs, later ones are not removed.
-        let _runs = turns.begin(&ada(), &first("other"), 0, &session, None);
-        let joined = turns.join(&ada(), &first("request"), &session, nothing).await;
+        let _runs = turns.begin(
+            &ada(),
+            &first("other"),
+            first("other").local_lease(0),
+            &session,
+            None,
+        );
+        let joined = turns.join(&ada(), &first("request"), &session, &nothing).await;
         let Ok(Joined::New {
             running,
             watcher,
@@ -687,8 +737,14 @@ mod tests {
         for (states, by_request, by_retry) in rows {
             let (turns, session) = (TurnTable::default(), SessionId::random());
             let mut watchers = Vec::new();
-            for (slot, state) in states.chars().enumerate() {
-                let begun = turns.begin(&ada(), &first("request"), slot, &session, None);
+            for (slot, state) in (0..).zip(states.chars()) {
+                let begun = turns.begin(
+                    &ada(),
+                    &first("request"),
+                    first("request").local_lease(slot),
+                    &session,
+                    None,
+                );
                 let Joined::New {
                     running, mut watcher, ..
                 } = begun
@@ -712,7 +768,7 @@ mod tests {
             let chosen = |request: &IncomingRequest| {
                 let turns = turns.lock();
                 let equal = turns.by_request.get(&request.identity).into_iter().flatten();
-                request.choose(&equal.collect::<Vec<_>>()).map(|kept| kept.slot)
+                request.choose(&equal.collect::<Vec<_>>()).map(|kept| kept.sample)
             };
             let chosen = (chosen(&first("request")), chosen(&retry("request")));
             assert_eq!(chosen, (by_request, by_retry), "{states}");
@@ -722,24 +778,30 @@ mod tests {
     #[tokio::test]
     async fn requests_that_wait_for_an_abandoned_turn_are_its_clients() {
         let (turns, session) = (TurnTable::default(), SessionId::random());
-        let begun = turns.begin(&ada(), &first("request"), 0, &session, None);
+        let begun = turns.begin(
+            &ada(),
+            &first("request"),
+            first("request").local_lease(0),
+            &session,
+            None,
+        );
         let Joined::New { running, watcher, .. } = begun else {
             panic!("a new turn");
         };
         drop(watcher);
-        let nothing = async |_| Ok::<_, ()>(None);
+        let nothing = Nothing;
         let (ada, request) = (ada(), first("request"));
-        let mut waiting = Box::pin(turns.join(&ada, &request, &session, nothing));
+        let mut waiting = Box::pin(turns.join(&ada, &request, &session, &nothing));
         assert!((&mut waiting).now_or_never().is_none());
         // Another equal request is a sample.
-        let other = turns.join(&ada, &request, &session, nothing).await.unwrap();
-        assert!(matches!(other, Joined::New { progress, .. } if progress == request.identity.numbered(1)));
+        let other = turns.join(&ada, &request, &session, &nothing).await.unwrap();
+        assert!(matches!(other, Joined::New { lease, .. } if lease.sample == 1));
         // A request that no longer waits leaves the turn to others.
         drop(waiting);
-        let mut waiting = Box::pin(turns.join(&ada, &request, &session, nothing));
+        let mut waiting = Box::pin(turns.join(&ada, &request, &session, &nothing));
         assert!((&mut waiting).now_or_never().is_none());
         running.end(failed());
         let continued = waiting.await.unwrap();
-        assert!(matches!(continued, Joined::New { progress, .. } if progress == request.identity));
+        assert!(matches!(continued, Joined::New { lease, .. } if lease.sample == 0));
     }
 }

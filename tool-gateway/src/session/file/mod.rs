@@ -28,9 +28,9 @@ use super::clock::Clock;
 use super::database::{Failed, FileDatabase};
 use super::record::{Session, SessionId};
 use super::store::{
-    DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, FoundCall, FoundEntries, FoundTurn,
-    Lookup, Progress, Reach, SaveOutcome, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize,
-    StoredTurn,
+    Appended, DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, FoundCall, FoundEntries,
+    FoundTurn, Lookup, Progress, Reach, SaveOutcome, SavedTurn, SessionStore, StoreError, StoreFuture,
+    StoreSize, StoredTurn,
 };
 use crate::off_worker::BlockingThreads;
 
@@ -285,12 +285,12 @@ impl SessionStore for FileStore {
         Reach::Machine
     }
 
-    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, ()> {
+    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, Appended> {
         self.write(move |transaction, limits, now| save::append(transaction, limits, now, client, &progress))
     }
 
-    fn progress(&self, client: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
-        self.read(move |transaction, now| lookup::progress(transaction, client, now, request))
+    fn progress(&self, client: Digest, log: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
+        self.read(move |transaction, now| lookup::progress(transaction, client, now, log))
     }
 
     fn remove_expired(&self) -> StoreFuture<'_, bool> {

@@ -17,7 +17,7 @@ use crate::session::chain::Digest;
 use crate::session::database::Failed;
 use crate::session::encoding::encode;
 use crate::session::record::Session;
-use crate::session::store::{Progress, SaveOutcome, SavedTurn, StoreError, push_key};
+use crate::session::store::{Appended, Progress, SaveOutcome, SavedTurn, StoreError, push_key};
 use crate::session::turn_record::TurnRecord;
 
 /// Stores a turn with the progress of its request, unless the stored turn has another revision.
@@ -44,7 +44,7 @@ pub(super) fn save_turn(
     let saved = Saved {
         client: *owner.as_bytes(),
         session: Some(record.session()),
-        request: saved.progress.as_ref().map(|progress| progress.request),
+        request: saved.progress.as_ref().map(|progress| progress.lease.log()),
         before,
     };
     limits.make_room(transaction, now, &saved)?;
@@ -58,16 +58,17 @@ pub(super) fn append(
     now: Moment,
     client: Digest,
     progress: &Progress,
-) -> Result<(), Failed> {
+) -> Result<Appended, Failed> {
     let before = Before::new(transaction, client.as_bytes())?;
     append_progress(transaction, limits, now, client, progress)?;
     let saved = Saved {
         client: *client.as_bytes(),
         session: None,
-        request: Some(progress.request),
+        request: Some(progress.lease.log()),
         before,
     };
-    limits.make_room(transaction, now, &saved)
+    limits.make_room(transaction, now, &saved)?;
+    Ok(Appended::Kept)
 }
 
 /// Creates or updates the session of a turn.
@@ -123,7 +124,8 @@ fn append_progress(
     client: Digest,
     progress: &Progress,
 ) -> Result<(), Failed> {
-    let (request, client) = (progress.request.as_bytes(), client.as_bytes());
+    let (log, client) = (progress.lease.log(), client.as_bytes());
+    let request = log.as_bytes();
     if progress.at == 0 {
         remove_progress(transaction, request)?;
     }

@@ -19,8 +19,8 @@ use crate::session::database::FileDatabase;
 use crate::session::encoding::{OLDEST_VERSION, VERSION};
 use crate::session::finder::Finder;
 use crate::session::record::{SessionId, Turn};
-use crate::session::store::{Lookup, MAX_TURNS_OF_POINT, Progress, SavedTurn, SessionStore as _, StoreError};
-use crate::session::tests::{Folder, save, turn, work};
+use crate::session::store::{Lookup, MAX_TURNS_OF_POINT, SavedTurn, SessionStore as _, StoreError};
+use crate::session::tests::{Folder, save, segment, turn, work};
 use crate::session::turn_record::TurnRecord;
 
 fn digest(name: &str) -> Digest {
@@ -197,11 +197,7 @@ async fn abandoned_write_is_not_executed_later() {
     let folder = std::env::temp_dir().join(format!("tool-gateway-late-{}", std::process::id()));
     let store = FileStore::open(folder.join("sessions.redb")).unwrap();
     let request = ChainKey::new([1; 32]).digest(&[b"request"]);
-    let progress = |record: &[u8]| Progress {
-        request,
-        at: 0,
-        segment: record.to_vec(),
-    };
+    let progress = |record: &[u8]| segment(request, 0, record);
     store.append(request, progress(b"first")).await.unwrap();
     // Another write blocks the file.
     let ((writes, is_writing), (end, ended)) = (mpsc::channel(), mpsc::channel::<()>());
@@ -358,11 +354,7 @@ async fn rejected_write_keeps_the_other_writes_of_its_transaction() {
     let folder = Folder::new("rejected");
     let store = FileStore::open(folder.file()).unwrap();
     let client = digest("client");
-    let progress = |request: &str, at: u64| Progress {
-        request: digest(request),
-        at,
-        segment: request.as_bytes().to_vec(),
-    };
+    let progress = |request: &str, at: u64| segment(digest(request), at, request.as_bytes());
     let (before, rejected, after) = tokio::join!(
         store.append(client, progress("before", 0)),
         store.append(client, progress("rejected", 7)),

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Folder, digest, ids, save, save_with, session_of_key, turn, turn_of_call};
+use super::{Folder, digest, ids, save, save_with, segment, session_of_key, turn, turn_of_call};
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
 use crate::session::record::SessionId;
-use crate::session::store::{MAX_KEYS_OF_SESSION, Progress, SessionStore};
+use crate::session::store::{MAX_KEYS_OF_SESSION, SessionStore};
 use crate::wire::block::Block;
 
 #[tokio::test]
@@ -183,11 +183,7 @@ async fn displaces_own_sessions(store: &dyn SessionStore, between: Duration) {
 async fn progress_in_a_file_makes_room() {
     let folder = Folder::new("progress");
     let store = FileStore::open(folder.file()).unwrap().with_max_bytes(20_000);
-    let progress = |number: usize| Progress {
-        request: digest(&number.to_string()),
-        at: 0,
-        segment: "x".repeat(1000).into_bytes(),
-    };
+    let progress = |number: usize| segment(digest(&number.to_string()), 0, "x".repeat(1000).as_bytes());
     let mut size = 0;
     for number in 0..1000 {
         store.append(digest("ada"), progress(number)).await.unwrap();

@@ -12,7 +12,7 @@ use crate::session::clock;
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
 use crate::session::record::SessionId;
-use crate::session::store::{Lookup, MAX_TURNS_OF_POINT, Progress, SaveOutcome, SavedTurn, SessionStore};
+use crate::session::store::{Lookup, MAX_TURNS_OF_POINT, SaveOutcome, SavedTurn, SessionStore};
 use crate::session::turn_record::TurnRecord;
 use crate::wire::block::Block;
 
@@ -106,9 +106,9 @@ async fn conforms(store: &dyn SessionStore) {
     if store.reach().is_durable() {
         let (client, request) = (digest("a"), digest("request"));
         let append = async |at: u64, segment: &str| {
-            let segment = segment.as_bytes().to_vec();
-            let progress = Progress { request, at, segment };
-            store.append(client, progress).await
+            store
+                .append(client, super::segment(request, at, segment.as_bytes()))
+                .await
         };
         let segments = async || store.progress(client, request).await.unwrap();
         assert!(segments().await.is_empty());
@@ -222,7 +222,7 @@ async fn replaces_only_the_named_revision(store: &dyn SessionStore) {
     };
     let revision_of = |saved| match saved {
         SaveOutcome::Saved { revision } => revision,
-        SaveOutcome::Conflict { revision } => panic!("a conflict with revision {revision}"),
+        other => panic!("{other:?}"),
     };
     assert_eq!(save("unknown", 7).await, SaveOutcome::Conflict { revision: 0 });
     let first = revision_of(save("first", 0).await);

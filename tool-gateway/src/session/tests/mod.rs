@@ -9,6 +9,7 @@ pub(super) mod work;
 )]
 mod own_store;
 mod conformance;
+mod leases;
 mod model;
 mod caps;
 mod expiry;
@@ -24,7 +25,7 @@ use serde_json::{Map, Value};
 use super::chain::{ChainKey, Digest};
 use super::finder::Finder;
 use super::record::{Call, Owner, Session, SessionId, TrueMessage, Turn};
-use super::store::{Lookup, SaveOutcome, SavedTurn, SessionStore, StoreError};
+use super::store::{Lease, Lookup, Progress, SaveOutcome, SavedTurn, SessionStore, StoreError};
 use super::turn_record::TurnRecord;
 use crate::wire::block::Block;
 use crate::wire::role::Role;
@@ -118,6 +119,21 @@ async fn save_for(
     };
     let saved = store.save(client, saved).await.unwrap();
     assert!(matches!(saved, SaveOutcome::Saved { revision: 1.. }), "{saved:?}");
+}
+
+/// Builds a segment of a request's progress, without a lease.
+pub(crate) fn segment(request: Digest, at: u64, segment: &[u8]) -> Progress {
+    Progress {
+        lease: Lease {
+            request,
+            sample: 0,
+            fence: 0,
+        },
+        restart: 0,
+        at,
+        segment: segment.to_vec(),
+        is_last: false,
+    }
 }
 
 /// Returns the turns of all clients after each point.

@@ -1,0 +1,22 @@
+//! [`StoredTurns`]: turns of a request that this process does not know, in a store.
+
+use super::checkpoint::Checkpoint;
+use crate::session::store::Lease;
+use crate::wire::error::ApiError;
+
+/// A sample of the answer to a request that this gateway may run.
+#[derive(Debug)]
+pub(crate) struct ClaimedTurn {
+    pub(crate) lease: Lease,
+    /// Progress of an earlier process. The checkpoint of a complete turn has the answer.
+    pub(crate) checkpoint: Option<Checkpoint>,
+}
+
+/// The store's turns of a request.
+pub(crate) trait StoredTurns {
+    /// Returns whether several gateways use the store, so that a turn that failed here may continue elsewhere.
+    fn is_shared(&self) -> bool;
+
+    /// Claims a sample that is not among `running`. Returns `None` while another gateway runs the sample that the request joins.
+    async fn claim(&self, running: &[u64]) -> Result<Option<ClaimedTurn>, ApiError>;
+}

@@ -1,0 +1,96 @@
+//! [`Lease`]: the right of one gateway to run a request, among the gateways of one store.
+
+use std::time::Duration;
+
+use super::chain::Digest;
+
+/// Time for which a lease is valid without a renewal.
+pub const LEASE_TIME: Duration = Duration::from_secs(15);
+
+/// Time after which the owner of a lease counts as one without a connected client, unless a renewal has stated a client.
+pub const CLIENT_MARK: Duration = Duration::from_secs(5);
+
+/// A gateway's right to run a sample of the answer to a request, until the lease expires. A later owner has a greater fence, and the writes
+/// of an earlier owner are rejected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// The request. Equal requests have equal digests.
+    pub request: Digest,
+    /// Number of the sample: an equal request that is not a retry asks for another sample of the answer.
+    pub sample: u64,
+    /// Number that grows with each owner of the sample. 0 in a store that one gateway uses at a time.
+    pub fence: u64,
+}
+
+impl Lease {
+    /// Returns the digest by which the progress of the sample is found.
+    pub fn log(&self) -> Digest {
+        self.request.numbered(self.sample)
+    }
+}
+
+/// A request that a gateway wants to run.
+#[derive(Debug, Clone, Copy)]
+pub struct LeaseRequest<'a> {
+    /// The request. Equal requests have equal digests.
+    pub request: Digest,
+    /// Random number of the gateway.
+    pub instance: u128,
+    /// Samples of the request that run in this gateway, which it does not ask for.
+    pub running: &'a [u64],
+    /// Whether the client marks the request as a retry.
+    pub is_retry: bool,
+}
+
+/// Result of [`SessionStore::claim`](super::store::SessionStore::claim).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeaseOutcome {
+    /// The gateway runs the request, and continues from the progress of an earlier owner, if there is any.
+    Taken {
+        /// The lease.
+        lease: Lease,
+        /// Segments of the progress.
+        log: Vec<Vec<u8>>,
+    },
+    /// Another gateway runs the sample that the request joins.
+    Held {
+        /// Time until the lease expires, unless its owner renews it.
+        left: Duration,
+    },
+    /// The sample is complete.
+    Done {
+        /// Number of the sample.
+        sample: u64,
+        /// Segments of the progress, which contain the answer.
+        log: Vec<Vec<u8>>,
+    },
+}
+
+/// A segment of the progress of a request. After a crash, the request continues from all of its segments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// Lease of the request.
+    pub lease: Lease,
+    /// Number of logs that the owner of the lease began before this one. Segment 0 of a later log replaces the earlier log.
+    pub restart: u32,
+    /// Number of segments before this segment. With fence 0, segment 0 replaces earlier progress of the request.
+    pub at: u64,
+    /// Changes since the previous segment, as a record of the gateway in JSON.
+    pub segment: Vec<u8>,
+    /// Whether the request is complete, which ends the lease.
+    pub is_last: bool,
+}
+
+/// Result of [`SessionStore::append`](super::store::SessionStore::append).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    /// The segment is in the log, from this operation or an earlier one.
+    Kept,
+    /// Another gateway has the lease, so nothing was changed.
+    Fenced,
+    /// Segments before this one are missing, so nothing was changed.
+    Gap {
+        /// Number of segments in the log.
+        have: u64,
+    },
+}

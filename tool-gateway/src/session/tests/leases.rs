@@ -1,0 +1,187 @@
+//! Leases of requests among several gateways.
+
+use std::time::Duration;
+
+use super::digest;
+use crate::session::lease::LEASE_TIME;
+use crate::session::memory::MemoryStore;
+use crate::session::store::{Appended, Lease, LeaseOutcome, LeaseRequest, Progress, SessionStore};
+
+#[tokio::test(start_paused = true)]
+async fn memory_store_has_leases() {
+    has_leases(&MemoryStore::new(), tokio::time::advance).await;
+}
+
+/// Gateway that claims requests in the tests.
+#[derive(Clone, Copy)]
+struct Instance<'s> {
+    store: &'s dyn SessionStore,
+    number: u128,
+}
+
+impl Instance<'_> {
+    async fn claim(self, request: &str, is_retry: bool) -> LeaseOutcome {
+        let request = LeaseRequest {
+            request: digest(request),
+            instance: self.number,
+            running: &[],
+            is_retry,
+        };
+        self.store.claim(digest("client"), &request).await.unwrap()
+    }
+
+    async fn take(self, request: &str, is_retry: bool) -> (Lease, Vec<Vec<u8>>) {
+        match self.claim(request, is_retry).await {
+            LeaseOutcome::Taken { lease, log } => (lease, log),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn append(self, lease: Lease, at: u64, segment: &str, is_last: bool) -> Appended {
+        let progress = Progress {
+            lease,
+            restart: 0,
+            at,
+            segment: segment.as_bytes().to_vec(),
+            is_last,
+        };
+        self.store.append(digest("client"), progress).await.unwrap()
+    }
+
+    async fn renew(self, lease: Lease, has_client: bool) -> bool {
+        self.store
+            .renew(digest("client"), lease, has_client)
+            .await
+            .unwrap()
+    }
+
+    async fn release(self, lease: Lease, is_seen: bool) {
+        self.store
+            .release(digest("client"), lease, is_seen)
+            .await
+            .unwrap();
+    }
+}
+
+/// Tests any store. `wait` lets time pass.
+async fn has_leases(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
+    let [one, two] = [1, 2].map(|number| Instance { store, number });
+    is_taken_once(one, two).await;
+    is_taken_over(one, two, &wait).await;
+    is_left_to_a_request_without_a_sign(one, two, &wait).await;
+    has_samples(one, two).await;
+    replaces_a_log(one).await;
+}
+
+/// A retry waits for the owner, and gets its answer. A repeated segment is one segment.
+async fn is_taken_once(one: Instance<'_>, two: Instance<'_>) {
+    let (lease, log) = one.take("once", false).await;
+    assert!(log.is_empty() && lease.fence > 0);
+    assert!(matches!(two.claim("once", true).await, LeaseOutcome::Held { left } if left <= LEASE_TIME));
+    for _ in 0..2 {
+        assert_eq!(one.append(lease, 0, "a", false).await, Appended::Kept);
+    }
+    assert_eq!(one.append(lease, 2, "c", false).await, Appended::Gap { have: 1 });
+    assert_eq!(one.append(lease, 1, "b", true).await, Appended::Kept);
+    let done = LeaseOutcome::Done {
+        sample: 0,
+        log: vec![b"a".to_vec(), b"b".to_vec()],
+    };
+    assert_eq!(two.claim("once", true).await, done);
+    // No client has received the answer.
+    assert_eq!(two.claim("once", false).await, done);
+    one.release(lease, true).await;
+    assert_eq!(two.claim("once", true).await, done);
+    // Another client has an equal request.
+    let request = LeaseRequest {
+        request: digest("once"),
+        instance: 2,
+        running: &[],
+        is_retry: true,
+    };
+    let other = two.store.claim(digest("other client"), &request).await.unwrap();
+    assert!(matches!(other, LeaseOutcome::Taken { log, .. } if log.is_empty()));
+    // An equal request that is not a retry is another sample.
+    let (again, log) = two.take("once", false).await;
+    assert!(log.is_empty() && again.fence > lease.fence);
+}
+
+/// After its lease, another gateway continues from the log, and the first one is fenced.
+async fn is_taken_over(one: Instance<'_>, two: Instance<'_>, wait: &impl AsyncFn(Duration)) {
+    let (first, _) = one.take("over", false).await;
+    assert_eq!(one.append(first, 0, "a", false).await, Appended::Kept);
+    wait(LEASE_TIME / 2).await;
+    assert!(one.renew(first, true).await);
+    wait(LEASE_TIME * 2 / 3).await;
+    assert!(matches!(two.claim("over", true).await, LeaseOutcome::Held { .. }));
+    wait(LEASE_TIME / 2).await;
+    let (second, log) = two.take("over", true).await;
+    assert_eq!((log, second.sample), (vec![b"a".to_vec()], first.sample));
+    assert!(second.fence > first.fence);
+    assert!(!one.renew(first, true).await);
+    assert_eq!(one.append(first, 1, "late", false).await, Appended::Fenced);
+    one.release(first, true).await;
+    assert!(two.renew(second, true).await);
+    // A released lease is free at once.
+    two.release(second, false).await;
+    assert_eq!(one.take("over", true).await.1, [b"a"]);
+}
+
+/// A request without a sign of a retry joins a turn whose client has left.
+async fn is_left_to_a_request_without_a_sign(
+    one: Instance<'_>,
+    two: Instance<'_>,
+    wait: &impl AsyncFn(Duration),
+) {
+    let (left, _) = one.take("left", false).await;
+    wait(LEASE_TIME / 3 + Duration::from_millis(1)).await;
+    assert!(one.renew(left, false).await);
+    assert!(matches!(
+        two.claim("left", false).await,
+        LeaseOutcome::Held { .. }
+    ));
+    assert!(one.renew(left, true).await);
+    let (other, _) = two.take("left", false).await;
+    assert_ne!(other.sample, left.sample);
+}
+
+/// Concurrent samples have separate logs. A retry gets the lowest sample that no client has received.
+async fn has_samples(one: Instance<'_>, two: Instance<'_>) {
+    let (first, _) = one.take("samples", false).await;
+    let (second, _) = two.take("samples", false).await;
+    assert_eq!((first.sample, second.sample), (0, 1));
+    assert_ne!(first.log(), second.log());
+    one.append(first, 0, "first", true).await;
+    two.append(second, 0, "second", true).await;
+    one.release(first, true).await;
+    let third = Instance { number: 3, ..one };
+    let sample = |claimed| match claimed {
+        LeaseOutcome::Done { sample, .. } => sample,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(sample(third.claim("samples", true).await), 1);
+    two.release(second, true).await;
+    // All answers have been received, so a retry gets the latest one.
+    assert_eq!(sample(third.claim("samples", true).await), 1);
+}
+
+/// An owner whose write failed sends its log again.
+async fn replaces_a_log(one: Instance<'_>) {
+    let (lease, _) = one.take("again", false).await;
+    one.append(lease, 0, "a", false).await;
+    one.append(lease, 1, "b", false).await;
+    let progress = |restart: u32, at: u64, segment: &str| Progress {
+        lease,
+        restart,
+        at,
+        segment: segment.as_bytes().to_vec(),
+        is_last: false,
+    };
+    let append = async |progress| one.store.append(digest("client"), progress).await.unwrap();
+    assert_eq!(append(progress(1, 0, "all")).await, Appended::Kept);
+    // A late write of the earlier log changes nothing.
+    assert_eq!(append(progress(0, 2, "late")).await, Appended::Fenced);
+    assert_eq!(append(progress(1, 1, "more")).await, Appended::Kept);
+    one.release(lease, false).await;
+    assert_eq!(one.take("again", true).await.1, [&b"all"[..], b"more"]);
+}
