@@ -51,7 +51,7 @@ struct SampleLog {
 }
 
 /// The sample that a request gets.
-enum Choice {
+enum SampleChoice {
     Held(Duration),
     Done(u64),
     /// The sample continues from its log, or begins.
@@ -86,7 +86,7 @@ impl Sample {
 impl LeaseRequest<'_> {
     /// Chooses the sample for the request: a retry gets the oldest sample that no client has received, then the latest one. Another request
     /// gets a sample whose client has left, or else a new one.
-    fn choose(&self, samples: &Samples, now: Instant) -> Choice {
+    fn choose(&self, samples: &Samples, now: Instant) -> SampleChoice {
         let mut seen = None;
         let is_running = |number: &u64| self.running.contains(number);
         for (number, sample) in samples.iter().filter(|(number, _)| !is_running(number)) {
@@ -94,24 +94,24 @@ impl LeaseRequest<'_> {
             let is_own = sample.owner == self.instance;
             if sample.has_lease(now) && !is_own {
                 if self.is_retry || sample.client_until <= now {
-                    return Choice::Held(sample.until - now);
+                    return SampleChoice::Held(sample.until - now);
                 }
             } else if !sample.is_done {
-                return Choice::Taken(*number);
+                return SampleChoice::Taken(*number);
             } else if !sample.is_seen {
-                return Choice::Done(*number);
+                return SampleChoice::Done(*number);
             } else {
                 seen = seen.filter(|_| !self.is_retry).or(Some(*number));
             }
         }
         match seen {
-            Some(number) if self.is_retry => Choice::Done(number),
-            Some(number) => Choice::Reused(number),
+            Some(number) if self.is_retry => SampleChoice::Done(number),
+            Some(number) => SampleChoice::Reused(number),
             None => {
                 let is_free = |number: &u64| !samples.contains_key(number) && !is_running(number);
                 // One of these numbers is free.
                 let mut numbers = 0..=(samples.len() + self.running.len()) as u64;
-                Choice::Taken(numbers.find(is_free).unwrap_or_default())
+                SampleChoice::Taken(numbers.find(is_free).unwrap_or_default())
             }
         }
     }
@@ -125,14 +125,14 @@ impl LocalLeases {
         let samples = all.entry(RequestKey { client, request }).or_default();
         samples.retain(|_, sample| sample.changed + LOG_TIME > now || sample.has_lease(now));
         let (number, before) = match claimed.choose(samples, now) {
-            Choice::Held(left) => return LeaseOutcome::Held { left },
-            Choice::Done(sample) => {
+            SampleChoice::Held(left) => return LeaseOutcome::Held { left },
+            SampleChoice::Done(sample) => {
                 let log = samples.get(&sample).map(|sample| sample.log.segments.clone());
                 let log = log.unwrap_or_default();
                 return LeaseOutcome::Done { sample, log };
             }
-            Choice::Taken(number) => (number, samples.remove(&number)),
-            Choice::Reused(number) => {
+            SampleChoice::Taken(number) => (number, samples.remove(&number)),
+            SampleChoice::Reused(number) => {
                 let mut before = samples.remove(&number);
                 if let Some(before) = &mut before {
                     before.log = SampleLog::default();
