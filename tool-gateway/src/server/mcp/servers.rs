@@ -430,26 +430,31 @@ async fn watch(server: usize, mut client: McpClient, changes: &mpsc::UnboundedSe
 /// Counts the starts of a server, and its state.
 async fn watch_state(server: &McpServer, metrics: &McpMetrics) {
     let key = server.settings.key.as_str();
-    let mut status = server.client.status();
+    // The server may have started before this task.
+    let mut last = McpStatus::Starting;
     loop {
+        let status = server.client.status();
+        let was_starting = last == McpStatus::Starting;
         let state = match &status {
             McpStatus::Starting => "starting",
-            McpStatus::Ready => "ready",
+            McpStatus::Ready => {
+                if last != McpStatus::Ready {
+                    metrics.start(key, true);
+                }
+                "ready"
+            }
             McpStatus::Unauthorized(_) => "unauthorized",
             McpStatus::Stopped => "stopped",
             _ => "failed",
         };
+        if was_starting && ["failed", "unauthorized"].contains(&state) {
+            metrics.start(key, false);
+        }
         metrics.set_state(key, state);
         if status == McpStatus::Stopped {
             return;
         }
-        let next = server.client.status_after(&status).await;
-        let was_starting = status == McpStatus::Starting;
-        match &next {
-            McpStatus::Ready => metrics.start(key, true),
-            McpStatus::Failed(_) | McpStatus::Unauthorized(_) if was_starting => metrics.start(key, false),
-            _ => {}
-        }
-        status = next;
+        server.client.status_after(&status).await;
+        last = status;
     }
 }

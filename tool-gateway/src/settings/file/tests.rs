@@ -108,7 +108,7 @@ fn all_mistakes_are_reported_like_single_mistakes() {
                 "NonZero",
                 "usize",
                 "u64",
-                "struct",
+                "struct ",
                 "sequence",
                 "map",
                 "_SETTINGS",
