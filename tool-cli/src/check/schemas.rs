@@ -13,7 +13,7 @@ use crate::jsonl::message_of;
 /// Tool name under which every schema is registered. The name is never shown.
 pub(crate) const NAME: &str = "call";
 
-/// A registry with one tool, which has the compiled schema; for an invalid schema, the error message.
+/// A registry whose only tool has the compiled schema, or the error message of an invalid schema.
 pub(crate) type Compiled = Rc<Result<ToolRegistry, String>>;
 
 /// Compiled schemas by their text.
@@ -22,7 +22,8 @@ pub(crate) struct Schemas {
     compiled: HashMap<Rc<str>, Compiled>,
     /// Texts in the order of their compilation. The oldest schema is evicted first.
     order: VecDeque<Rc<str>>,
-    /// Hashes of the schemas with reported warnings, since an evicted schema may occur again.
+    /// Hashes of the schemas whose warnings were reported. They are kept after the schema is evicted, so that no warning is
+    /// reported twice.
     reported: HashSet<u64>,
     hasher: RandomState,
 }

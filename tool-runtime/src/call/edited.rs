@@ -64,7 +64,7 @@ fn shown(text: &str) -> String {
 /// beginning.
 const MAX_SHOWN: usize = 500;
 
-/// Returns the members of an object in compact JSON, each name with the text of its value.
+/// Splits the compact JSON text of an object into its members, each a name and the text of its value.
 fn members(json: &str) -> Option<Vec<(String, &str)>> {
     let mut members = Vec::new();
     let mut rest = json.strip_prefix('{')?;

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use crate::settings::origins::AllowedOrigins;
 use crate::wire::error::ApiError;
 
-/// Rejects hosts other than loopback addresses, and origins other than loopback addresses and allowed ones. If the target of a request is a
+/// Accepts only loopback hosts, and only origins that are loopback addresses or in `allowed`. If the target of a request is a
 /// URL, its host counts, too (RFC 9112 § 3.2.2).
 pub(super) fn check(target: &Uri, headers: &HeaderMap, allowed: &AllowedOrigins) -> Result<(), ApiError> {
     let texts = |name| {

@@ -6,9 +6,9 @@ use std::pin::{Pin, pin};
 
 use tokio::runtime::Handle;
 
-/// A future that must run to its end, even if its client disconnects. Until the response begins, the task of the request polls the future,
-/// since a separate task would have to wake the task of the request. When the response begins or the client disconnects, the rest of the
-/// future is spawned.
+/// A future that must run to its end, even if its client disconnects. Until the response begins, the request's task polls the future.
+/// A separate task would cost one more wake-up, since it would have to wake the request's task to begin the response. When the response
+/// begins or the client disconnects, the rest of the future is spawned.
 pub(crate) struct SpawnOnDrop(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
 
 impl SpawnOnDrop {
