@@ -1,6 +1,6 @@
 //! [`FromText`]: marks a call that was recovered from text.
 
-/// Extension of the [`Context`](crate::Context) of a call that was [recovered from text](crate::repair::calls). Its outcome has the warning
+/// Extension of the [`Context`](crate::Context) of a call that was [recovered from text](crate::repair::calls). The outcome of the call has the warning
 /// [`recovered_from_text`](crate::issue::Code::RecoveredFromText); permissions and layers can treat such calls differently.
 ///
 /// ```
