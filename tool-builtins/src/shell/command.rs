@@ -370,8 +370,8 @@ struct Watcher {
 impl Watcher {
     fn run(mut self) {
         let (end, mut has_shell_ended) = self.watch();
-        if let End::Stopped(_) = end {
-            has_shell_ended = self.end_processes(has_shell_ended);
+        if let End::Stopped(reason) = end {
+            has_shell_ended = self.end_processes(has_shell_ended, reason);
         }
         let mut ended = Ended {
             end,
@@ -470,15 +470,20 @@ impl Watcher {
                 _ => {}
             }
         };
-        self.end_processes(true);
+        self.end_processes(true, reason);
         Some(reason)
     }
 
-    /// Ends all processes. Returns whether the shell has ended.
-    fn end_processes(&self, mut has_shell_ended: bool) -> bool {
+    /// Ends all processes. Returns whether the shell has ended. A command with too much output has no grace period, in which it could
+    /// write gigabytes.
+    fn end_processes(&self, mut has_shell_ended: bool, reason: StopReason) -> bool {
         self.shell.signal_group(Signal::TERM);
         self.shell.filter.outside_of_group().signal(Signal::TERM);
-        let end = Instant::now() + GRACE_PERIOD;
+        let grace_period = match reason {
+            StopReason::TooMuchOutput => Duration::ZERO,
+            _ => GRACE_PERIOD,
+        };
+        let end = Instant::now() + grace_period;
         let mut step = Duration::from_millis(1);
         while let Some(time_left) = end.checked_duration_since(Instant::now()) {
             match self.events.recv_timeout(step.min(time_left)) {

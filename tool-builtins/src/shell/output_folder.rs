@@ -11,7 +11,7 @@ use rustix::process::geteuid;
 
 use super::output_file::create_private_folder;
 use super::processes::Filter;
-use super::random_name::random_name;
+use super::random_name::{is_random_name, random_name};
 
 /// Name of the file that is locked. The file has the mark of the commands that use the folder.
 const LOCK: &str = "lock";
@@ -65,18 +65,19 @@ impl OutputFolder {
         })?;
         let mut mark = String::new();
         (&lock).take(64).read_to_string(&mut mark)?;
-        if mark.len() == 32 {
+        if is_random_name(&mark) {
             let marked = Filter::MarkStartsWith(format!("{mark}-"));
             if !marked.kill_until(Instant::now() + KILL_TIME) {
                 tracing::warn!(folder = %path.display(), "commands of an earlier process could not be ended");
             }
+            // A folder without a mark was not used for outputs before, and may have folders of the user.
+            remove_old(&path);
         } else {
             mark = random_name()?;
             lock.set_len(0)?;
             lock.rewind()?;
             lock.write_all(mark.as_bytes())?;
         }
-        remove_old(&path);
         Ok(Self {
             path,
             mark,
@@ -103,7 +104,8 @@ fn remove_old(path: &Path) {
         age.is_ok_and(|age| age > MAX_AGE)
     };
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name() != LOCK && is_old(entry)) {
+    let is_of_session = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(is_random_name);
+    for entry in entries.filter(|entry| is_of_session(entry) && is_old(entry)) {
         if let Err(error) = fs::remove_dir_all(entry.path()) {
             tracing::warn!(folder = %entry.path().display(), %error, "old output was not removed");
         }

@@ -232,7 +232,10 @@ impl Shell {
         if !sessions.contains_key(&id) {
             let new = ShellSession::new().map_err(not_started)?;
             if sessions.len() >= MAX_SESSIONS {
-                sessions.retain(|_, session| !session.is_idle());
+                let idle = sessions.iter().find(|(_, session)| session.is_idle());
+                if let Some(id) = idle.map(|(id, _)| id.clone()) {
+                    sessions.remove(&id);
+                }
             }
             sessions.insert(id.clone(), new);
         }

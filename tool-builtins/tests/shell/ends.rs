@@ -181,6 +181,27 @@ async fn opened_folder_ends_commands_of_an_earlier_process() {
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
 }
 
+/// The folder may be one that the user had before.
+#[tokio::test]
+async fn opened_folder_keeps_other_folders() {
+    let lab = Lab::new();
+    let output = lab.folder.join("mine");
+    let old = std::time::SystemTime::now() - Duration::from_secs(48 * 3600);
+    let session = "0123456789abcdef0123456789abcdef";
+    for name in ["documents", session] {
+        fs::create_dir_all(output.join(name)).unwrap();
+        let folder = fs::File::open(output.join(name)).unwrap();
+        folder.set_modified(old).unwrap();
+    }
+    fs::set_permissions(&output, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let options = ShellOptions::new(lab.work(), &output).allow_root(true);
+    drop(tool_builtins::shell::Shell::new(&options).unwrap());
+    assert!(output.join("documents").exists() && output.join(session).exists());
+    // Now the folder has a mark.
+    drop(tool_builtins::shell::Shell::new(&options).unwrap());
+    assert!(output.join("documents").exists() && !output.join(session).exists());
+}
+
 #[tokio::test]
 async fn output_folder_belongs_to_one_process_and_one_user() {
     let lab = Lab::new();
