@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use cap_fs_ext::DirExt as _;
@@ -60,7 +60,6 @@ pub fn list(
         counted: 0,
     };
     let mut folders = VecDeque::from([ListedFolder {
-        dir: Rc::new(dir),
         path: place.path.clone(),
         rules,
     }]);
@@ -69,7 +68,7 @@ pub fn list(
             listing.counted = COUNTED;
             break;
         }
-        listing.add(&folder, &mut folders);
+        listing.add(&dir, &folder, &mut folders);
     }
     if listing.shown == 0 {
         return Ok(format!("`{}` is empty", place.shown));
@@ -77,9 +76,9 @@ pub fn list(
     Ok(listing.finish())
 }
 
-/// A folder whose names have not been listed.
+/// A folder whose names have not been listed. The folder is opened when its turn comes, since a process may have only about a thousand
+/// open files.
 struct ListedFolder {
-    dir: Rc<Dir>,
     path: PathBuf,
     rules: IgnoreRules,
 }
@@ -101,18 +100,18 @@ struct Listing<'w> {
 
 impl Listing<'_> {
     /// Adds the names of a folder, and its folders to the end of the queue.
-    fn add(&mut self, folder: &ListedFolder, folders: &mut VecDeque<ListedFolder>) {
-        let Ok(names) = names(&folder.dir) else {
+    fn add(&mut self, base: &Dir, folder: &ListedFolder, folders: &mut VecDeque<ListedFolder>) {
+        let relative = folder.path.strip_prefix(&self.place.path).unwrap_or(&folder.path);
+        let listed = open_below(base, relative).and_then(|dir| Ok((names(&dir)?, dir)));
+        let Ok((names, dir)) = listed else {
             return self.line(
                 &folder.path,
                 &format!("{}/ (cannot be listed)", self.place.show(&folder.path)),
             );
         };
-        let rules = folder.rules.enter(
-            &folder.dir,
-            &folder.path,
-            names.iter().map(|(name, _)| name.as_os_str()),
-        );
+        let rules = folder
+            .rules
+            .enter(&dir, &folder.path, names.iter().map(|(name, _)| name.as_os_str()));
         for (name, kind) in names {
             let path = folder.path.join(&name);
             let relative = path.strip_prefix(&self.place.path).unwrap_or(&path);
@@ -122,14 +121,14 @@ impl Listing<'_> {
             }
             let name_shown = self.place.show(&path);
             if kind.is_symlink() {
-                let target = folder.dir.read_link_contents(&name);
+                let target = dir.read_link_contents(&name);
                 let target = target.map_or_else(|_| "?".to_owned(), |target| target.display().to_string());
                 self.line(&path, &format!("{name_shown} -> {target}"));
             } else if kind.is_dir() {
                 let is_version_control = is_version_control(&name);
-                let opened = folder.dir.open_dir_nofollow(&name);
                 if is_version_control || rules.is_ignored(&path, true) {
-                    let count = opened
+                    let count = dir
+                        .open_dir_nofollow(&name)
                         .and_then(|dir| Ok(dir.entries()?.count()))
                         .unwrap_or_default();
                     let reason = if is_version_control {
@@ -141,13 +140,10 @@ impl Listing<'_> {
                     continue;
                 }
                 self.line(&path, &format!("{name_shown}/"));
-                if let Ok(dir) = opened {
-                    folders.push_back(ListedFolder {
-                        dir: Rc::new(dir),
-                        path,
-                        rules: rules.clone(),
-                    });
-                }
+                folders.push_back(ListedFolder {
+                    path,
+                    rules: rules.clone(),
+                });
             } else {
                 let note = if rules.is_ignored(&path, false) {
                     " (ignored)"
@@ -207,6 +203,12 @@ impl Listing<'_> {
         }
         self.text
     }
+}
+
+/// Opens a folder below another one, without following links.
+fn open_below(base: &Dir, path: &Path) -> io::Result<Dir> {
+    path.components()
+        .try_fold(base.try_clone()?, |dir, name| dir.open_dir_nofollow(name))
 }
 
 fn left_out(globs: &[String]) -> Result<Gitignore, ToolError> {

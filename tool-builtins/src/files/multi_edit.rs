@@ -12,7 +12,7 @@ use super::edit::apply::Inexact;
 use super::edit::replacement::Replacement;
 use crate::workspace::error::ErrorCode;
 use crate::workspace::lines::Lines;
-use crate::workspace::place::Target;
+use crate::workspace::place::{Place, Target};
 use crate::workspace::seen_files::{FileDigest, Seen, WrittenLines};
 use crate::workspace::{SeenFiles, Workspace};
 
@@ -49,7 +49,7 @@ pub fn multi_edit(
     let shown = &place.shown;
     let creates = edits.first().is_some_and(|edit| edit.old_string.is_empty());
     if creates && let Target::Missing { .. } = place.target {
-        let edited = EditedText::new("", &edits, Inexact::Allowed, shown)?;
+        let edited = EditedText::new("", &edits, Inexact::Allowed, &place, &workspace)?;
         workspace.create(&place, edited.text.as_bytes(), &cancel)?;
         let digest = FileDigest::new(edited.text.as_bytes());
         let lines = Lines::new(&edited.text).len();
@@ -67,7 +67,7 @@ pub fn multi_edit(
     let document = Document::load(&workspace, &place, workspace.limits().edited_bytes)?;
     let before = seen.lock().seen(shown, &document.digest);
     let text = &document.text.text;
-    let edited = EditedText::new(text, &edits, Inexact::new(before, &workspace), shown)?;
+    let edited = EditedText::new(text, &edits, Inexact::new(before, &workspace), &place, &workspace)?;
     if edited.text == *text {
         return Err(ErrorCode::NoChange.error(format_args!("the edits together do not change `{shown}`")));
     }
@@ -85,9 +85,14 @@ pub fn multi_edit(
         saved.note()
     );
     answer.show(&mut result);
+    let mut changed = answer.changed();
+    if count > 1 {
+        // The difference has the lines between the edits, too, which the model may not know.
+        changed.known.clear();
+    }
     let written = WrittenLines {
         lines: answer.lines(),
-        changed: Some(answer.changed()),
+        changed: Some(changed),
         was_current: before != Seen::Before,
     };
     saved.record(&mut seen.lock(), shown, written);
@@ -102,7 +107,15 @@ struct EditedText {
 }
 
 impl EditedText {
-    fn new(text: &str, edits: &[SingleEdit], inexact: Inexact, path: &str) -> Result<Self, ToolError> {
+    /// Applies the edits in their order. The text never grows beyond the maximum of the workspace.
+    fn new(
+        text: &str,
+        edits: &[SingleEdit],
+        inexact: Inexact,
+        place: &Place,
+        workspace: &Workspace,
+    ) -> Result<Self, ToolError> {
+        let (path, max_bytes) = (&*place.shown, workspace.limits().edited_bytes);
         let mut edited = Self {
             text: text.to_owned(),
             notes: String::new(),
@@ -116,6 +129,7 @@ impl EditedText {
                 old: &edit.old_string,
                 new: &edit.new_string,
                 replace_all: edit.replace_all,
+                max_bytes,
             };
             let applied = replacement
                 .apply_to(&edited.text, inexact, path)

@@ -85,14 +85,14 @@ impl SeenFiles {
             (Some(_), Some(before)) if before.is_complete() && written.was_current => {
                 file.shown.push([1, written.lines]);
             }
-            (Some([first, last]), before) => {
+            (Some(changed), before) => {
                 let kept = before.filter(|_| written.was_current).map(|before| before.shown);
                 file.shown = kept
                     .unwrap_or_default()
                     .into_iter()
-                    .map(|[start, end]| [start, end.min(first.saturating_sub(1))])
+                    .map(|[start, end]| [start, end.min(changed.first.saturating_sub(1))])
+                    .chain(changed.known)
                     .collect();
-                file.shown.push([first, last]);
             }
         }
         file.shown.retain(|[first, last]| first <= last);
@@ -114,13 +114,29 @@ impl SeenFiles {
 }
 
 /// Lines of a file after a write.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct WrittenLines {
     pub(crate) lines: usize,
-    /// First and last changed line, from 1; `None` if the whole content was sent.
-    pub(crate) changed: Option<[usize; 2]>,
+    /// Changed lines; `None` if the whole content was sent.
+    pub(crate) changed: Option<ChangedLines>,
     /// Whether the session had seen the content before the change.
     pub(crate) was_current: bool,
+}
+
+/// Lines that a write changed, from 1.
+#[derive(Debug, Clone)]
+pub(crate) struct ChangedLines {
+    /// First changed line. The lines before it keep their numbers.
+    pub(crate) first: usize,
+    /// Changed lines whose content the model sent: first and last of each range.
+    pub(crate) known: Vec<[usize; 2]>,
+}
+
+impl ChangedLines {
+    pub(crate) fn new(known: Vec<[usize; 2]>) -> Self {
+        let first = known.iter().map(|[first, _]| *first).min().unwrap_or(1);
+        Self { first, known }
+    }
 }
 
 impl SeenFile {
@@ -175,16 +191,29 @@ mod tests {
         let mut seen = SeenFiles::default();
         let written = WrittenLines {
             lines: 11,
-            changed: Some([5, 6]),
+            changed: Some(ChangedLines::new(vec![[5, 6]])),
             was_current: true,
         };
         seen.record("a", old.clone(), 10, &[[1, 10]]);
-        seen.record_write("a", new.clone(), written);
+        seen.record_write("a", new.clone(), written.clone());
         assert_eq!(seen.seen("a", &new), Seen::Completely);
         seen.record("b", old, 10, &[[1, 7]]);
         seen.record_write("b", new.clone(), written);
         assert_eq!(seen.seen("b", &new), Seen::Partially);
         assert_eq!(seen.files.last().unwrap().shown, [[1, 6]]);
+    }
+
+    #[test]
+    fn lines_between_two_changes_are_not_known() {
+        let digest = FileDigest::new(b"x");
+        let mut seen = SeenFiles::default();
+        let written = WrittenLines {
+            lines: 1_000,
+            changed: Some(ChangedLines::new(vec![[1, 1], [1_000, 1_000]])),
+            was_current: true,
+        };
+        seen.record_write("a", digest.clone(), written);
+        assert_eq!(seen.seen("a", &digest), Seen::Partially);
     }
 
     #[test]

@@ -92,6 +92,11 @@ impl Workspace {
             ))
         })?;
         let mut place = Place::find(folder, relative, sent)?;
+        if place.path.as_os_str().is_empty() {
+            return Err(ErrorCode::Denied.error(format_args!(
+                "`{sent}` has files of several sessions and cannot be listed; send the path of a file in it"
+            )));
+        }
         place.folder = Some(folder.path().to_owned());
         place.shown = place.show(&place.path);
         Ok(place)

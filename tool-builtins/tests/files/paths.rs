@@ -186,6 +186,9 @@ async fn further_folder_is_read_by_its_absolute_path() {
     );
     let edit = json!({ "file_path": path, "old_string": "one", "new_string": "two" });
     assert_eq!(folder.call("Edit", edit).await.code(), "read_only");
+    // The folder has the files of several sessions.
+    let list = json!({ "path": extra.path });
+    assert_eq!(folder.call("LS", list).await.code(), "denied");
     let folder = TestFolder::with(|options| options.writable_extra(&extra.path));
     let edit = json!({ "file_path": path, "old_string": "one", "new_string": "two" });
     folder.call("Edit", edit).await.ok();

@@ -97,6 +97,61 @@ async fn encoding_and_line_ends_stay() {
     assert_eq!(folder.text("mixed"), "\u{feff}c\nd\n");
 }
 
+/// Each of thirty edits doubles the text, which would have a gigabyte.
+#[tokio::test]
+async fn edits_do_not_grow_a_file_beyond_its_limit() {
+    let folder = TestFolder::new();
+    let double = json!({ "old_string": "a", "new_string": "aa", "replace_all": true });
+    let mut edits = vec![json!({ "old_string": "", "new_string": "a" })];
+    edits.extend(std::iter::repeat_n(double, 30));
+    let failed = folder
+        .call("MultiEdit", json!({ "file_path": "a", "edits": edits }))
+        .await;
+    assert_eq!(failed.code(), "too_large");
+    let text = failed.text();
+    assert!(
+        text.starts_with(
+            "too_large: /edits/18: old_string is more than 100000 times in `a`; nothing was changed"
+        ),
+        "{text}"
+    );
+    assert!(!folder.path.join("a").exists());
+    folder.write("b", "a ".repeat(50_000));
+    let edit =
+        json!({ "file_path": "b", "old_string": "a", "new_string": "a".repeat(2_000), "replace_all": true });
+    let failed = folder.call("Edit", edit).await;
+    assert_eq!(failed.code(), "too_large");
+    assert!(
+        failed
+            .text()
+            .contains("would have 100050000 bytes after the edit; expected at most 52428800"),
+        "{}",
+        failed.text()
+    );
+}
+
+/// The lines between the places of one edit are not known, so the file cannot be replaced.
+#[tokio::test]
+async fn edits_at_both_ends_of_a_file_do_not_show_the_file() {
+    for edits_tool in [true, false] {
+        let folder = TestFolder::new();
+        folder.write("a", format!("x\n{}x\n", "unseen\n".repeat(10)));
+        let (tool, edit) = if edits_tool {
+            let edit = |old: &str, new: &str| json!({ "old_string": old, "new_string": new });
+            let edits = [edit("x\nunseen", "y\nunseen"), edit("unseen\nx", "unseen\ny")];
+            ("MultiEdit", json!({ "file_path": "a", "edits": edits }))
+        } else {
+            (
+                "Edit",
+                json!({ "file_path": "a", "old_string": "x", "new_string": "y", "replace_all": true }),
+            )
+        };
+        folder.call(tool, edit).await.ok();
+        let write = json!({ "file_path": "a", "content": "new" });
+        assert_eq!(folder.call("Write", write).await.code(), "not_read", "{tool}");
+    }
+}
+
 #[tokio::test]
 async fn several_edits_are_all_or_none() {
     let folder = TestFolder::new();

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::apply::Applied;
 use super::inexact::Rule;
 use crate::workspace::lines::Lines;
-use crate::workspace::seen_files::Seen;
+use crate::workspace::seen_files::{ChangedLines, Seen};
 
 /// Lines before and after a change that are shown.
 const SURROUNDINGS: usize = 4;
@@ -44,21 +44,10 @@ impl<'a> EditAnswer<'a> {
         self.lines.len()
     }
 
-    /// Returns the first and the last changed line, from 1.
-    pub(crate) fn changed(&self) -> [usize; 2] {
-        let first = self
-            .changes
-            .iter()
-            .map(|change| change.start)
-            .min()
-            .unwrap_or_default();
-        let last = self
-            .changes
-            .iter()
-            .map(|change| change.end)
-            .max()
-            .unwrap_or_default();
-        [first + 1, last]
+    /// Returns the changed lines. The lines between several changes are not known.
+    pub(crate) fn changed(&self) -> ChangedLines {
+        let ranges = self.changes.iter();
+        ChangedLines::new(ranges.map(|change| [change.start + 1, change.end]).collect())
     }
 
     /// Returns the answer to the model.

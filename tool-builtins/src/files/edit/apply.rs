@@ -9,6 +9,9 @@ use super::replacement::{Replacement, Texts};
 use super::splice::{Hunk, Splice, lines_of};
 use crate::workspace::lines::{Lines, View};
 
+/// Maximum number of occurrences that `replace_all` replaces. The places of an edit take about 150 bytes each.
+pub(super) const MAX_REPLACEMENTS: usize = 100_000;
+
 /// Whether a quote may differ from the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Inexact {
@@ -51,6 +54,10 @@ pub(super) enum Rejection {
     },
     /// The quote is not in the file.
     Missing,
+    /// `replace_all` has more than [`MAX_REPLACEMENTS`] occurrences.
+    TooMany,
+    /// The edited text would have this number of bytes, more than the maximum.
+    TooLarge { bytes: u64 },
 }
 
 /// Reason why the only place of an inexact quote was refused.
@@ -84,10 +91,21 @@ impl Replacement<'_> {
             view.text
                 .match_indices(texts.old.as_ref())
                 .map(|(at, _)| at)
+                .take(MAX_REPLACEMENTS + 1)
                 .collect()
         } else {
             occurrences(&view.text, &texts.old)
         };
+        if places.len() > MAX_REPLACEMENTS {
+            return Err(Rejection::TooMany);
+        }
+        let replaced = if self.replace_all { places.len() } else { 1 };
+        let bytes = (text.len() as u64)
+            .saturating_add((replaced as u64).saturating_mul(texts.new.len() as u64))
+            .saturating_sub((replaced as u64).saturating_mul(texts.old.len() as u64));
+        if bytes > self.max_bytes {
+            return Err(Rejection::TooLarge { bytes });
+        }
         match *places {
             [] => self.apply_inexact(&lines, &texts, inexact),
             [_] => Ok(apply_exact(&lines, &view, &texts, &places)),

@@ -56,6 +56,7 @@ pub fn edit(
         old: &old_string,
         new: &new_string,
         replace_all,
+        max_bytes: workspace.limits().edited_bytes,
     };
     let text = &document.text.text;
     let applied = replacement.apply_to(text, inexact, &place.shown)?;

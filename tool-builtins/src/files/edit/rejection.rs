@@ -2,7 +2,7 @@
 
 use tool_runtime::ToolError;
 
-use super::apply::{Applied, Inexact, Refused, Rejection};
+use super::apply::{Applied, Inexact, MAX_REPLACEMENTS, Refused, Rejection};
 use super::diagnosis::Diagnosis;
 use super::inexact::Rule;
 use super::replacement::Replacement;
@@ -47,6 +47,14 @@ impl Rejection {
                 rule,
             } => several(path, &lines, has_more, &rule),
             Self::Inexact { line, rule, reason } => inexact_error(path, line, &rule, reason),
+            Self::TooMany => ErrorCode::TooLarge.error(format_args!(
+                "old_string is more than {MAX_REPLACEMENTS} times in `{path}`; nothing was changed: replace a longer text, or use another \
+                 program"
+            )),
+            Self::TooLarge { bytes } => ErrorCode::TooLarge.error(format_args!(
+                "`{path}` would have {bytes} bytes after the edit; expected at most {}; nothing was changed",
+                replacement.max_bytes
+            )),
             Self::Missing => {
                 let view = View::new(text);
                 let lines = Lines::new(text);

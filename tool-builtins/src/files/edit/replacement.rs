@@ -8,6 +8,8 @@ pub(crate) struct Replacement<'a> {
     pub(crate) old: &'a str,
     pub(crate) new: &'a str,
     pub(crate) replace_all: bool,
+    /// Maximum number of bytes of the edited text.
+    pub(crate) max_bytes: u64,
 }
 
 /// Texts with the line endings of a view.
