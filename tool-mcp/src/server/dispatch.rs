@@ -167,7 +167,9 @@ impl McpServer {
         let mut context = client.context.clone();
         if name.is_some() || !client.principal.is_empty() {
             let session = name.as_deref().unwrap_or_default();
-            context = context.with_session(format!("{}/{session}", client.principal));
+            // With the length, no two pairs of a client and a session have one name.
+            let length = client.principal.len();
+            context = context.with_session(format!("{length}/{}/{session}", client.principal));
         }
         let key = SessionKey {
             principal: Arc::clone(&client.principal),

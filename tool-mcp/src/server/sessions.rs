@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tool_runtime::SessionValues;
 
-/// Maximum number of sessions; a further one replaces the session that was used least recently.
+/// Maximum number of sessions. A further session replaces the least recently used session of the same client, or of another client if the
+/// client has none.
 const MAX_SESSIONS: usize = 1000;
 /// Time after its last call when a session ends.
 const IDLE: Duration = Duration::from_secs(60 * 60);
@@ -48,7 +49,7 @@ impl SessionTable {
             while sessions.len() >= MAX_SESSIONS {
                 let oldest = sessions
                     .iter()
-                    .min_by_key(|(_, session)| session.last_use)
+                    .min_by_key(|(other, session)| (other.principal != key.principal, session.last_use))
                     .map(|(key, _)| key.clone());
                 oldest.map(|key| sessions.remove(&key));
             }
@@ -68,8 +69,12 @@ mod tests {
     use super::*;
 
     fn count(table: &SessionTable, name: &str) -> u32 {
+        count_of(table, "ada", name)
+    }
+
+    fn count_of(table: &SessionTable, principal: &str, name: &str) -> u32 {
         let key = SessionKey {
-            principal: "ada".into(),
+            principal: principal.into(),
             name: Some(name.to_owned()),
         };
         let values = table.values(key);
@@ -105,5 +110,16 @@ mod tests {
         count(&table, "one more");
         assert_eq!(count(&table, "first"), 3);
         assert_eq!(table.0.lock().unwrap().len(), MAX_SESSIONS);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_replaces_its_own_sessions() {
+        let table = SessionTable::default();
+        count_of(&table, "bob", "first");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        for number in 0..2 * MAX_SESSIONS {
+            count(&table, &number.to_string());
+        }
+        assert_eq!(count_of(&table, "bob", "first"), 2);
     }
 }
