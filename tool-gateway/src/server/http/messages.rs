@@ -440,14 +440,18 @@ async fn look_up(
         generation = first;
     } else if last.is_none_or(|last| generation.digest != Some(last))
         && (last.is_some() || recognized.session.is_none())
-        && waits_for_servers(shared, &tools).await
     {
-        // A session that this process does not know, either because it is new, or because the process is.
-        generation = shared.generations.current();
-        if let Some(first) = shared.generations.other(&generation, last) {
-            generation = first;
+        // A session that this process does not know, either because it is new, or because the process is. A server may have listed its
+        // tools since the generation was read, even if there is nothing to wait for.
+        wait_for_servers(shared, &tools).await;
+        let mut newest = shared.generations.current();
+        if let Some(first) = shared.generations.other(&newest, last) {
+            newest = first;
         }
-        tools = classified(shared, &generation, &client, request)?;
+        if !Arc::ptr_eq(&newest, &generation) {
+            generation = newest;
+            tools = classified(shared, &generation, &client, request)?;
+        }
     }
     Ok(KnownRequest {
         client,
@@ -457,18 +461,16 @@ async fn look_up(
     })
 }
 
-/// Waits for the first lists of the MCP servers whose tools take part in a turn. Returns whether any server was starting.
-async fn waits_for_servers(shared: &Shared, tools: &ClassifiedTools) -> bool {
+/// Waits for the first lists of the MCP servers whose tools take part in a turn.
+async fn wait_for_servers(shared: &Shared, tools: &ClassifiedTools) {
     let settings = &shared.settings.tools;
     if settings.offer == Offer::Always {
-        return shared.mcp.first_lists(None).await;
+        shared.mcp.first_lists(None).await;
+    } else if !tools.missing.is_empty() {
+        let names = tools.missing.iter();
+        let names = names.map(|name| settings.ownership.internal_name(name).to_owned());
+        shared.mcp.first_lists(Some(&names.collect())).await;
     }
-    if tools.missing.is_empty() {
-        return false;
-    }
-    let names = tools.missing.iter();
-    let names = names.map(|name| settings.ownership.internal_name(name).to_owned());
-    shared.mcp.first_lists(Some(&names.collect())).await
 }
 
 /// Classifies the tools of a request, with the gateway's tools of a generation.

@@ -38,9 +38,7 @@ impl McpServers {
         Arc::new(Generations::fixed(registry, clients))
     }
 
-    pub(crate) async fn first_lists(&self, _: Option<&BTreeSet<String>>) -> bool {
-        false
-    }
+    pub(crate) async fn first_lists(&self, _: Option<&BTreeSet<String>>) {}
 
     pub(crate) fn missing(&self) -> Vec<&str> {
         Vec::new()

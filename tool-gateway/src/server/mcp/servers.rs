@@ -202,8 +202,8 @@ impl McpServers {
     }
 
     /// Waits for the first starts of the servers that may have tools with these names, or of all servers: for 5 s, and for required servers
-    /// until their starts succeed or fail. A server whose first start has failed is not waited for. Returns whether any server was starting.
-    pub(crate) async fn first_lists(&self, names: Option<&BTreeSet<String>>) -> bool {
+    /// until their starts succeed or fail. A server whose first start has failed is not waited for.
+    pub(crate) async fn first_lists(&self, names: Option<&BTreeSet<String>>) {
         let is_wanted = |server: &McpServer| {
             names.is_none_or(|names| names.iter().any(|name| server.settings.owns(name)))
         };
@@ -215,13 +215,12 @@ impl McpServers {
             })
         };
         if !is_starting(&self.first_starts.borrow(), false) {
-            return false;
+            return;
         }
         let mut starts = self.first_starts.subscribe();
         // The sender is in `self`.
         let _ = timeout(FIRST_LISTS, starts.wait_for(|starts| !is_starting(starts, false))).await;
         let _ = starts.wait_for(|starts| !is_starting(starts, true)).await;
-        true
     }
 
     /// Returns the required servers that have not listed their tools.
