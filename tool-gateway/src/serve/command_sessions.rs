@@ -21,7 +21,11 @@ pub(super) async fn sweep(commands: Commands, store: Arc<dyn SessionStore>, turn
             let Some(session) = SessionId::parse(&id) else {
                 continue;
             };
+            if turns.has_active(&session) {
+                continue;
+            }
             match store.has_session(&session).await {
+                // A turn may have begun meanwhile.
                 Ok(false) if !turns.has_active(&session) => {
                     tracing::debug!(%session, "the commands of an ended session are ended");
                     commands.end_session(&id).await;

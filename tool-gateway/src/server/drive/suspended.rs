@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use tokio::time::Instant;
-
 use tool_runtime::ToolRegistry;
 
 use super::calls;
@@ -158,6 +157,8 @@ impl<'a> Suspended<'a> {
                 self.revision = revision;
                 self.claim.forget();
             }
+            // The results of the other request are stored, and these must not replace them.
+            Err(ref error) if error.status == StatusCode::CONFLICT => self.claim.forget(),
             Err(_) => self.claim.keep(&job.client.principal, self.turn.clone()),
         }
         if shared.store.reach().is_durable() {
