@@ -277,7 +277,12 @@ pub(crate) fn classify<'a>(
     };
     let added: Vec<_> = tools.iter().filter(|tool| is_added(tool.name())).collect();
     if added.is_empty() && missing.is_empty() && declared.iter().all(|tool| tool.internal.is_none()) {
-        return Ok(ClassifiedTools::default());
+        // The turn may be driven all the same, with the client's tools alone.
+        let external: BTreeSet<String> = declared.into_iter().map(|tool| tool.name).collect();
+        return Ok(ClassifiedTools {
+            external: external.into(),
+            ..ClassifiedTools::default()
+        });
     }
     let texts = declared.iter().map(|tool| tool.text);
     let texts = texts.chain(added.iter().map(|tool| &*tool.text));

@@ -98,6 +98,25 @@ fn a_declared_name_without_a_schema_is_waited_for_or_left_out() {
     assert!(gateway.log_line("left out of the request").contains("peer__nope"));
 }
 
+/// A model calls a tool that its request does not have, for example because the client may not use it.
+#[test]
+fn a_tool_that_the_request_does_not_have_does_not_run() {
+    let upstream = Upstream::start(vec![call("peer__echo", &json!({ "word": "tea" })), text("done")]);
+    let gateway = Gateway::start(&upstream, &server("peer", &json!({}), ""));
+    gateway.wait_for_tool("peer__echo");
+    let mut body = request("Hi");
+    body["tools"] = json!([{ "name": "TodoWrite" }]);
+    let message = gateway.ask(&body);
+    assert_eq!(message["content"], text("done"));
+    assert_eq!(upstream.tools()[0], ["TodoWrite"]);
+    let result = upstream.last_result();
+    assert_eq!(result["is_error"], true, "{result}");
+    assert_eq!(
+        result["content"],
+        "Tool 'peer__echo' not found: it is not a tool of this request; use another tool"
+    );
+}
+
 /// A client that declares only its own tools is not delayed by a server that hangs.
 #[test]
 fn the_gateway_listens_and_passes_turns_beside_a_server_that_hangs() {

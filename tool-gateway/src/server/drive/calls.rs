@@ -113,6 +113,9 @@ pub(crate) struct Round<'a> {
     pub(crate) state: &'a StateMap,
     /// Internal tools that the client declares, too. Their calls become external if they need an approval; calls of other tools are denied.
     pub(crate) declared: &'a BTreeSet<String>,
+    /// Tools that the request may call. A model may remember a tool that its MCP server has removed, or that another client has; `None` for
+    /// the calls of a suspended turn, which an earlier request accepted.
+    pub(crate) offered: Option<&'a BTreeSet<String>>,
     /// Cancels the calls of read-only and idempotent tools, which may be repeated. Other calls run to their end, so that their effects are
     /// known.
     pub(crate) abandoned: &'a CancellationToken,
@@ -131,11 +134,13 @@ pub(crate) fn start(round: Round<'_>, calls: Vec<(usize, Call)>) -> RunningCalls
     }
     let calls = calls.into_iter().map(|(index, mut call)| {
         let is_declared = round.declared.contains(&call.name);
+        let is_offered = round.offered.is_none_or(|names| names.contains(&call.name));
         call.name = ownership.internal_name(&call.name).to_owned();
         InternalCall {
             index,
             call,
             is_declared,
+            is_offered,
         }
     });
     let (in_order, parallel): (Vec<_>, Vec<_>) =
@@ -175,6 +180,7 @@ struct InternalCall {
     index: usize,
     call: Call,
     is_declared: bool,
+    is_offered: bool,
 }
 
 /// Runs calls in sequence.
@@ -209,7 +215,18 @@ impl Batch {
             index,
             call,
             is_declared,
+            is_offered,
         } = internal;
+        if !is_offered {
+            return Some(Ok(Done {
+                event: Event::Result {
+                    call: index,
+                    result: not_offered(&call),
+                },
+                state: None,
+                only_reads: false,
+            }));
+        }
         if self.abandoned.is_cancelled() && is_repeatable(&self.registry, &call.name) {
             return None;
         }
@@ -239,6 +256,17 @@ pub(crate) fn interrupted(call: &Call) -> Block {
         "type": "tool_result",
         "tool_use_id": call.id,
         "content": "the call was interrupted: it is not known whether it took effect; find out before you repeat it",
+        "is_error": true,
+    });
+    Block::new(result.to_string())
+}
+
+/// Builds the result of a call of a tool that the request does not have.
+fn not_offered(call: &Call) -> Block {
+    let result = json!({
+        "type": "tool_result",
+        "tool_use_id": call.id,
+        "content": format!("Tool '{}' not found: it is not a tool of this request; use another tool", call.name),
         "is_error": true,
     });
     Block::new(result.to_string())

@@ -399,6 +399,7 @@ impl<'a> Drive<'a> {
                     } else {
                         &self.job.tools.declared
                     },
+                    offered: self.suspended.is_none().then_some(&*self.job.tools.internal),
                     abandoned: &self.running.abandoned,
                 };
                 self.source = Source::Calls(calls::start(round, calls));
