@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -18,7 +19,11 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tool-gateway-commands-{test}-{}", std::process::id()));
+        // Tests of one process run at once.
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tool-gateway-commands-{test}-{}-{count}", std::process::id());
+        let path = std::env::temp_dir().join(name);
         fs::create_dir_all(path.join("work")).unwrap();
         Self(path)
     }

@@ -1,4 +1,4 @@
-//! [`Query`]: the pattern of a search, and the files that it searches.
+//! [`PatternOptions`] and [`FileFilter`]: the pattern of a search, and the files that it searches.
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
