@@ -130,7 +130,8 @@ async fn run_typescript(arguments: &[&OsStr], tools: usize) {
     let mut found: Value = from_slice(&output.stdout).unwrap();
     let progress = found["progress"].take();
     // Over stdio, this client drops progress that it reads together with the result.
-    let is_dropped = tools == ALL && progress.is_null();
+    let earlier = [json!(null), json!([1, 3, "step 1"]), json!([2, 3, "step 2"])];
+    let is_dropped = tools == ALL && earlier.contains(&progress);
     assert!(is_dropped || progress == json!([3, 3, "step 3"]), "{progress}");
     assert_eq!(
         found,
