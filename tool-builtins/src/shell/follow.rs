@@ -7,8 +7,8 @@ use super::command::CommandState;
 use super::run::continuing;
 use super::state::{Shell, blocking, not_started};
 
-/// Maximum size of a compiled filter in bytes.
-const MAX_FILTER: usize = 1 << 20;
+/// Maximum size of a compiled filter in bytes. The time of a search is the product of this size and of the output's, which is at most 4 MiB.
+const MAX_FILTER: usize = 32 << 10;
 
 /// Read the output of a background command since the last call of this tool, and the state of the command.
 #[tool(name = "BashOutput", read_only)]
