@@ -200,7 +200,13 @@ impl Generations {
             kept.earlier.push_back(last);
         }
         // Tools that return are the same generation, whose calls reach the current connections.
-        kept.earlier.retain(|generation| generation.digest != next.digest);
+        kept.earlier.retain(|generation| {
+            let is_same = generation.digest == next.digest;
+            if is_same {
+                next.is_taken.store(true, Ordering::Relaxed);
+            }
+            !is_same
+        });
         while kept.earlier.len() >= KEPT {
             kept.earlier.pop_front();
         }
@@ -282,6 +288,17 @@ mod tests {
         }
         assert!(generations.other(&generations.current(), Some(first)).is_some());
         assert!(!generations.had_schema("search", &schema("p18")));
+    }
+
+    /// The tools return, and change again before the next request of the session.
+    #[test]
+    fn tools_that_return_and_change_again_are_kept() {
+        let generations = Generations::changeable(registry("a"), ClientTools::default());
+        let first = generations.current().digest.unwrap();
+        for name in ["b", "a", "c"] {
+            generations.publish(registry(name));
+        }
+        assert!(generations.other(&generations.current(), Some(first)).is_some());
     }
 
     #[test]

@@ -312,10 +312,21 @@ impl Publisher {
         tokio::join!(watches, states, publishes);
     }
 
+    /// Sets the states of first starts, for which new sessions wait.
+    fn end_first_starts(&self, changes: Vec<ToolChange>) {
+        self.first_starts.send_modify(|starts| {
+            for change in changes {
+                if let Some(start) = starts.get_mut(change.server) {
+                    *start = change.first_start;
+                }
+            }
+        });
+    }
+
     /// Publishes the next generation.
     async fn publish(&mut self, changes: Vec<ToolChange>) {
         let (servers, own) = (Arc::clone(&self.servers), self.own.clone());
-        let mut tools = std::mem::take(&mut self.tools);
+        let mut tools = self.tools.clone();
         let (metrics, pins) = (self.metrics.clone(), self.pins.clone());
         let indexes: Vec<_> = changes.iter().map(|change| change.server).collect();
         // A list of a thousand schemas is compiled for milliseconds.
@@ -330,7 +341,12 @@ impl Publisher {
             (tools, all)
         });
         let Ok((tools, all)) = built.await else {
-            return;
+            tracing::error!("the tools of MCP servers could not be published; the last ones stay");
+            let failed = changes.into_iter().map(|change| ToolChange {
+                first_start: FirstStart::Failed,
+                ..change
+            });
+            return self.end_first_starts(failed.collect());
         };
         let WithServers {
             registry,
@@ -370,13 +386,7 @@ impl Publisher {
             .map(|tool| tool.name.clone())
             .collect();
         self.generations.publish(registry);
-        self.first_starts.send_modify(|starts| {
-            for change in changes {
-                if let Some(start) = starts.get_mut(change.server) {
-                    *start = change.first_start;
-                }
-            }
-        });
+        self.end_first_starts(changes);
         let all_listed = self
             .first_starts
             .borrow()
