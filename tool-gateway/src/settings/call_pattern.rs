@@ -232,7 +232,7 @@ impl Subject {
     }
 }
 
-/// Returns a path below the root, as it was sent and after links were followed. Paths outside of the root are left out, since the tools
+/// Returns a path below the root in two forms, the sent one and the one without links. Paths outside of the root are left out, since the tools
 /// refuse them.
 fn paths(root: &Path, sent: &str) -> Vec<PathBuf> {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());

@@ -114,7 +114,7 @@ fn a_tool_at_a_url_is_called_with_the_configured_headers() {
     assert_eq!(sent("authorization").as_deref(), Some("Bearer ann"));
     assert_eq!(sent("x-tool-gateway-hop").as_deref(), Some("2"));
     assert_eq!(sent("mcp-param-word").as_deref(), Some("tea"));
-    // Headers of one request are those of no other.
+    // No request has the headers of another one.
     assert_eq!(server.headers("tools/list", "authorization"), [None]);
     let (status, _) = gateway.send("POST", "/v1/messages", &request());
     assert_eq!(status, 200);

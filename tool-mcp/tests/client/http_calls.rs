@@ -125,7 +125,7 @@ async fn headers_of_the_client_and_of_each_call_are_sent() {
     );
 }
 
-/// Credentials of one call are not those of this client, so other calls continue.
+/// A call may have credentials that the client itself does not have, so other calls continue.
 #[tokio::test]
 async fn refused_credentials_of_a_call_end_no_connection() {
     let peer = HttpPeer::modern(brew(), |request| match request.header("authorization") {

@@ -32,7 +32,7 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// Returns the method of the protocol, of a request without a message that of HTTP.
+    /// Returns the method of the protocol, or the HTTP method of a request without a message.
     pub(crate) fn method(&self) -> &str {
         self.message["method"].as_str().unwrap_or_else(|| {
             if self.message.is_null() {
@@ -215,7 +215,7 @@ impl HttpPeer {
         })
     }
 
-    /// Creates a server of revision 2025-11-25 with the session `s1`. `call` answers requests other than those of the handshake and
+    /// Creates a server of revision 2025-11-25 with the session `s1`. `call` answers all requests but the handshake and
     /// `tools/list`.
     pub(crate) fn legacy(tools: Value, call: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> Self {
         Self::new(move |request| match request.method() {

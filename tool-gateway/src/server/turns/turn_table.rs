@@ -74,7 +74,7 @@ impl Position {
 #[derive(Debug)]
 struct Kept {
     number: u64,
-    /// Number of the turn's sample among those of equal requests.
+    /// Number of the turn's sample among the samples of equal requests.
     sample: u64,
     idempotency_key: Option<Digest>,
     running: Arc<RunningTurn>,

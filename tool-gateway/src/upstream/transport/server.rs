@@ -215,7 +215,7 @@ impl HttpServer {
     }
 }
 
-/// Fact about a proxy of the environment, in the words of the connector of HTTPS.
+/// Fact about a proxy of the environment, for errors of the HTTPS connector.
 const PROXY_AUTHORIZATION: &str = "the proxy of the environment: proxy authorization required";
 
 /// Error of an exchange.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tool_runtime::Context;
 
-/// Client that sent a request: an extension of the request, which a layer adds that authenticates clients. Session state and limits are
-/// those of the client, and lists are not for shared caches. Requests without this extension belong to one client.
+/// Client that sent a request: an extension of the request, which a layer adds that authenticates clients. Session state and limits
+/// belong to the client, and lists are not for shared caches. Requests without this extension belong to one client.
 ///
 /// ```
 /// use tool_mcp::McpPrincipal;
