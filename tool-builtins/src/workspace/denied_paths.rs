@@ -8,49 +8,83 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 /// Globs on paths below the root. A glob that matches a folder holds for everything in the folder.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeniedPaths {
-    all: GlobSet,
-    writing: GlobSet,
+    all: DenyGlobs,
+    writing: DenyGlobs,
 }
 
 impl DeniedPaths {
     pub(crate) fn new<S: AsRef<str>>(all: &[S], writing: &[S]) -> Result<Self, globset::Error> {
         Ok(Self {
-            all: compile(all)?,
-            writing: compile(writing)?,
+            all: DenyGlobs::new(all)?,
+            writing: DenyGlobs::new(writing)?,
         })
     }
 
     /// Returns whether no tool may use the path.
     pub(crate) fn is_denied(&self, path: &Path) -> bool {
-        matches_any(&self.all, path)
+        self.denying_glob(path).is_some()
     }
 
-    /// Returns whether no tool may write the path.
-    pub(crate) fn is_write_denied(&self, path: &Path) -> bool {
-        matches_any(&self.all, path) || matches_any(&self.writing, path)
+    /// Returns the glob for which no tool may use the path.
+    pub(crate) fn denying_glob(&self, path: &Path) -> Option<&str> {
+        self.all.denying_glob(path)
+    }
+
+    /// Returns the glob for which no tool may write the path.
+    pub(crate) fn write_denying_glob(&self, path: &Path) -> Option<&str> {
+        self.denying_glob(path)
+            .or_else(|| self.writing.denying_glob(path))
     }
 }
 
-/// Compiles globs that are matched without regard to case: some file systems do not distinguish `.ENV` from `.env`.
-fn compile<S: AsRef<str>>(globs: &[S]) -> Result<GlobSet, globset::Error> {
-    let mut set = GlobSetBuilder::new();
-    for glob in globs {
-        set.add(
-            GlobBuilder::new(glob.as_ref())
-                .literal_separator(true)
-                .case_insensitive(true)
-                .build()?,
-        );
-    }
-    set.build()
+/// Globs that deny paths, and exceptions. As in `.gitignore`, the last glob that matches a path decides, and nothing is an exception in a
+/// folder that is denied.
+#[derive(Debug, Clone, Default)]
+struct DenyGlobs {
+    set: GlobSet,
+    globs: Vec<DenyGlob>,
 }
 
-fn matches_any(globs: &GlobSet, path: &Path) -> bool {
-    !globs.is_empty()
-        && path
-            .ancestors()
-            .filter(|path| *path != Path::new(""))
-            .any(|path| globs.is_match(path))
+#[derive(Debug, Clone)]
+struct DenyGlob {
+    text: String,
+    is_exception: bool,
+}
+
+impl DenyGlobs {
+    /// Compiles globs that are matched without regard to case: some file systems do not distinguish `.ENV` from `.env`.
+    fn new<S: AsRef<str>>(texts: &[S]) -> Result<Self, globset::Error> {
+        let mut set = GlobSetBuilder::new();
+        let mut globs = Vec::with_capacity(texts.len());
+        for text in texts.iter().map(AsRef::as_ref) {
+            let exception = text.strip_prefix('!');
+            set.add(
+                GlobBuilder::new(exception.unwrap_or(text))
+                    .literal_separator(true)
+                    .case_insensitive(true)
+                    .build()?,
+            );
+            globs.push(DenyGlob {
+                text: text.to_owned(),
+                is_exception: exception.is_some(),
+            });
+        }
+        let set = set.build()?;
+        Ok(Self { set, globs })
+    }
+
+    fn denying_glob(&self, path: &Path) -> Option<&str> {
+        if self.set.is_empty() {
+            return None;
+        }
+        path.ancestors()
+            .filter(|path| *path != Path::new("") && self.set.is_match(path))
+            .find_map(|path| {
+                let last = self.set.matches(path).into_iter().max()?;
+                let glob = self.globs.get(last)?;
+                (!glob.is_exception).then_some(glob.text.as_str())
+            })
+    }
 }
 
 /// Resolves `.` and `..` by the letters of a path; a `..` at the root stays out.
@@ -82,9 +116,27 @@ mod tests {
             assert!(!denied.is_denied(Path::new(path)), "{path}");
         }
         for path in [".git/config", "sub/.git/hooks/pre-commit", "sub/.git", ".env"] {
-            assert!(denied.is_write_denied(Path::new(path)), "{path}");
+            assert!(denied.write_denying_glob(Path::new(path)).is_some(), "{path}");
         }
-        assert!(!denied.is_write_denied(Path::new(".gitignore")));
+        assert_eq!(denied.write_denying_glob(Path::new(".gitignore")), None);
+    }
+
+    #[test]
+    fn last_matching_glob_decides() {
+        let globs = ["**/id_*", "secrets", "!**/*.rs", "**/id_b.rs", "\\!x"];
+        let denied = DeniedPaths::new(&globs, &[]).unwrap();
+        for (path, glob) in [
+            ("id_rsa", Some("**/id_*")),
+            ("a/id_a.rs", None),
+            ("a/id_b.rs", Some("**/id_b.rs")),
+            // Nothing in a denied folder is an exception.
+            ("secrets/a.rs", Some("secrets")),
+            ("id_a/b.rs", Some("**/id_*")),
+            ("!x", Some("\\!x")),
+            ("x", None),
+        ] {
+            assert_eq!(denied.denying_glob(Path::new(path)), glob, "{path}");
+        }
     }
 
     #[test]

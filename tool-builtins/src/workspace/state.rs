@@ -104,9 +104,10 @@ impl Workspace {
 
     fn find_in_root(&self, relative: &Path, sent: &str) -> Result<Place, ToolError> {
         let denied = |path: &Path| {
-            self.denied.is_denied(path).then(|| {
+            self.denied.denying_glob(path).map(|glob| {
                 ErrorCode::Denied.error(format_args!(
-                    "`{sent}` is denied by the configuration of the host; use another file"
+                    "`{sent}` is denied by the glob `{glob}` in the configuration of the host; use another file, or ask the user to change \
+                     the configuration"
                 ))
             })
         };
@@ -127,11 +128,14 @@ impl Workspace {
     pub(crate) fn find_for_writing(&self, sent: &str) -> Result<Place, ToolError> {
         let place = self.find(sent)?;
         let is_below_root = place.folder.is_none();
-        let denied = |path: &Path| is_below_root && self.denied.is_write_denied(path);
         let relative = self.root.relative(Path::new(sent)).unwrap_or(Path::new(sent));
-        if denied(&place.path) || denied(&lexical(relative)) {
+        let relative = lexical(relative);
+        let denying = [&place.path, &relative]
+            .into_iter()
+            .find_map(|path| self.denied.write_denying_glob(path));
+        if let Some(glob) = denying.filter(|_| is_below_root) {
             return Err(ErrorCode::Denied.error(format_args!(
-                "writing to `{}` is denied by the configuration of the host; nothing was changed",
+                "writing to `{}` is denied by the glob `{glob}` in the configuration of the host; nothing was changed",
                 place.shown
             )));
         }

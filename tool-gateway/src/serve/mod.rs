@@ -192,7 +192,7 @@ async fn configured(
     let root = workspace.root.as_deref();
     let commands = settings.tools.bash.open(root, workspace.write, mistakes);
     let registry = tools::loaded(workspace, commands.as_ref(), mistakes)?;
-    settings.workspace.check(keys.len(), mistakes);
+    settings.workspace.check(&keys, settings.store.reach(), mistakes);
     let registry = settings.tools.select(registry, mistakes);
     let registry = PermissionRule::apply(&settings.permissions, root, aliases, registry).layer(Audit);
     let chat = ChatSections {

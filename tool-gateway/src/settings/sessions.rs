@@ -11,7 +11,7 @@ use super::units;
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
 use crate::session::store::{
-    DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, SessionStore, StoreError,
+    DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, Reach, SessionStore, StoreError,
 };
 
 /// Location of the sessions: `memory` or `file:PATH`.
@@ -39,6 +39,16 @@ impl FromStr for StoreLocation {
             None if text == "memory" => Ok(Self::Memory),
             Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
             _ => Err("expected `memory` or `file:PATH`".to_owned()),
+        }
+    }
+}
+
+impl StoreLocation {
+    /// Returns the gateways that find the entries of the store.
+    pub(crate) fn reach(&self) -> Reach {
+        match self {
+            Self::Memory => Reach::Process,
+            Self::File(_) => Reach::Machine,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! [`WorkspaceSettings`]: the folder whose files the gateway's tools read and write.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,10 +10,18 @@ use tool_builtins::{files, search};
 use tool_runtime::{RegistryError, ToolRegistry};
 
 use super::bash::Commands;
+use super::client_keys::ClientKey;
 use super::mistakes::Mistakes;
+use crate::session::store::Reach;
 
-/// Globs of paths that no tool may use: files that usually contain keys.
-const DENIED: [&str; 3] = ["**/.env*", "**/*.pem", "**/id_*"];
+/// Globs of paths that no tool may use: files that usually contain keys. Samples of settings, and sources such as `id_map.rs`, are exceptions.
+const DENIED: [&str; 5] = [
+    "**/.env*",
+    "!**/.env.{example,sample,template}",
+    "**/*.pem",
+    "**/id_*",
+    "!**/id_*.{c,cc,cpp,cs,css,dart,ex,exs,go,h,hpp,html,java,js,jsx,kt,lua,md,mjs,php,pl,py,rb,rs,scala,sh,sql,swift,ts,tsx,vue}",
+];
 /// Globs of paths that no tool may write: hooks and settings of Git run commands.
 const DENIED_FOR_WRITING: [&str; 2] = ["**/.git", "**/.git/**"];
 
@@ -41,7 +50,7 @@ pub(crate) struct WorkspaceSettings {
     pub(crate) deny_write: Vec<String>,
     /// Whether the place of an edit must be quoted exactly.
     pub(crate) exact_edits: bool,
-    /// Whether several clients may share the folder.
+    /// Whether several clients, or the gateways of a shared store, may use the folder.
     pub(crate) shared: bool,
 }
 
@@ -133,15 +142,61 @@ impl WorkspaceSettings {
         Some(format!("{}, for {access}", root.display()))
     }
 
-    /// Checks that the folder belongs to one client, unless the file states that several clients may share it.
-    pub(crate) fn check(&self, clients: usize, mistakes: &mut Mistakes) {
-        if self.root.is_some() && clients > 1 && !self.shared {
+    /// Checks that the folder belongs to one client and one gateway, unless the file states that several may use the folder.
+    pub(crate) fn check(&self, keys: &[ClientKey], reach: Reach, mistakes: &mut Mistakes) {
+        if self.root.is_none() || self.shared {
+            return;
+        }
+        // A client may have several keys.
+        let clients: HashSet<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+        if clients.len() > 1 {
             mistakes.add(
                 &["workspace", "root"],
                 format_args!(
-                    "{clients} clients would read and write the same files; serve one client, or set `shared = true` in [workspace]"
+                    "{} clients would read and write the same files; serve one client, or set `shared = true` in [workspace]",
+                    clients.len()
                 ),
             );
         }
+        if reach == Reach::Shared {
+            mistakes.add(
+                &["workspace", "root"],
+                "several gateways use the store, and a session may move to a gateway with another folder; use another store, or, if all \
+                 gateways have the same folder, set `shared = true` in [workspace]",
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folder_belongs_to_one_client_and_one_gateway() {
+        let key = |name: &str, key: &str| ClientKey::new(name.to_owned(), key);
+        let one = [key("ada", "old"), key("ada", "new")];
+        let two = [key("ada", "old"), key("bob", "new")];
+        let mut settings = WorkspaceSettings {
+            root: Some(".".into()),
+            ..WorkspaceSettings::default()
+        };
+        let mistake = |settings: &WorkspaceSettings, keys: &[ClientKey], reach| {
+            let mut mistakes = Mistakes::default();
+            settings.check(keys, reach, &mut mistakes);
+            mistakes.into_result().err().map(|mistakes| mistakes.to_string())
+        };
+        assert_eq!(mistake(&settings, &one, Reach::Machine), None);
+        let error = mistake(&settings, &two, Reach::Process).unwrap();
+        assert!(
+            error.contains("2 clients would read and write the same files"),
+            "{error}"
+        );
+        let error = mistake(&settings, &one, Reach::Shared).unwrap();
+        assert!(error.contains("several gateways use the store"), "{error}");
+        settings.shared = true;
+        assert_eq!(mistake(&settings, &two, Reach::Shared), None);
+        let without_folder = WorkspaceSettings::default();
+        assert_eq!(mistake(&without_folder, &two, Reach::Shared), None);
     }
 }

@@ -41,13 +41,18 @@ impl Server {
 
     /// Sends a streamed request, and returns the events of the response.
     fn ask(&self) -> String {
+        self.ask_as("")
+    }
+
+    /// Sends a request with further headers.
+    fn ask_as(&self, headers: &str) -> String {
         let message = json!({ "role": "user", "content": "Greet the world in a file." });
         let body = json!({ "model": "demo", "max_tokens": 1024, "stream": true, "messages": [message] });
         let (body, address) = (body.to_string(), &self.address);
         let mut connection = TcpStream::connect(address).unwrap();
         write!(
             connection,
-            "POST /v1/messages HTTP/1.0\r\nhost: {address}\r\ncontent-length: {}\r\n\r\n{body}",
+            "POST /v1/messages HTTP/1.0\r\nhost: {address}\r\n{headers}content-length: {}\r\n\r\n{body}",
             body.len()
         )
         .unwrap();
@@ -144,13 +149,29 @@ fn without_write_the_tools_only_read() {
         ran.text(),
         ran.stderr
     );
-    // The defaults of the program deny files that usually contain keys.
-    let ran = call("Read", ".env", &[]);
-    assert!(
-        ran.status == 1 && ran.text().contains("denied: `.env` is denied"),
-        "{}",
-        ran.text()
-    );
+    // The defaults of the program deny files that usually contain keys, and no sources or samples.
+    for (name, is_denied) in [
+        (".env", true),
+        (".env.local", true),
+        (".env.example", false),
+        ("key.pem", true),
+        ("id_rsa", true),
+        ("id_ed25519.bak", true),
+        ("id_map.rs", false),
+    ] {
+        fs::write(directory.path().join(name), "KEY=1\n").unwrap();
+        let ran = call("Read", name, &[]);
+        let expected = if is_denied {
+            format!("denied: `{name}` is denied by the glob")
+        } else {
+            "1\\tKEY=1".to_owned()
+        };
+        assert!(
+            ran.status == i32::from(is_denied) && ran.text().contains(&expected),
+            "{}",
+            ran.text()
+        );
+    }
     let ran = call("Edit", "a.txt", &[]);
     assert!(ran.stderr.contains("there is no tool `Edit`"), "{}", ran.stderr);
     fs::create_dir(directory.path().join(".git")).unwrap();
@@ -167,6 +188,59 @@ fn without_write_the_tools_only_read() {
         fs::read_to_string(directory.path().join("a.txt")).unwrap(),
         "two\n"
     );
+}
+
+/// Clients of a shared folder have the tools that `[[clients]] tools` and `[[permissions]] clients` leave them.
+#[test]
+fn clients_of_a_shared_folder_have_their_own_tools() {
+    let directory = Directory::new();
+    let work = directory.path().join("work");
+    fs::create_dir(&work).unwrap();
+    let writes = |name: &str| json!({ "type": "tool_use", "name": name, "input": { "file_path": "a.txt", "content": "written" } });
+    let script = json!({ "turns": [
+        { "content": [writes("Write")] },
+        { "content": [{ "type": "text", "text": "Done." }] },
+    ] });
+    let script = directory.file("script.json", script.to_string());
+    let client = |name: &str, key: &str, tools: &str| {
+        format!("[[clients]]\nname = \"{name}\"\nkey_sha256 = \"{key}\"\n{tools}")
+    };
+    let config = format!(
+        "[workspace]\nroot = \"{}\"\nwrite = true\nshared = true\n[tools]\noffer = \"always\"\n{}{}{}\
+         [[permissions]]\ntool = \"Edit\"\nclients = [\"bob\"]\ndecision = \"deny\"\nmessage = \"not for you\"\n",
+        work.display(),
+        // The digest of `key-ada`.
+        client(
+            "ada",
+            "70b76273e483b572d0434e1b7e43ea0a7f7e737bc7bb33b2eb382fe59976c72d",
+            ""
+        ),
+        // The digest of `key-bob`.
+        client(
+            "bob",
+            "f031fc74d10cf0c1284dc15f679c18b1e8e05f9d1966adefba6c6463cdcef658",
+            ""
+        ),
+        // The digest of `key-eve`.
+        client(
+            "eve",
+            "c387cd665db8e96fde95cc0e9697e6141586c74a131470f78a78ca28c55bdf47",
+            "tools = [\"Read\"]\n"
+        ),
+    );
+    let config = directory.file("gateway.toml", config);
+    let server = Server::start(&[
+        "--config",
+        &config,
+        "--upstream-kind",
+        "script",
+        "--script",
+        &script,
+    ]);
+    for (name, is_allowed) in [("bob", false), ("eve", false), ("ada", true)] {
+        server.ask_as(&format!("x-api-key: key-{name}\r\n"));
+        assert_eq!(work.join("a.txt").exists(), is_allowed, "{name}");
+    }
 }
 
 #[test]

@@ -4,7 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use axum::body::{Body, to_bytes};
+use axum::http::Request;
 use serde_json::{Value, json};
+use tool_builtins::files;
+use tool_builtins::workspace::Workspace;
 use tool_gateway::Gateway;
 use tool_gateway::session::Digest;
 use tool_gateway::session::memory::MemoryStore;
@@ -13,6 +17,8 @@ use tool_gateway::session::store::{
     Appended, FoundEntries, Lease, LeaseOutcome, LeaseRequest, Lookup, Progress, Reach, SaveOutcome,
     SavedTurn, SessionStore, StoreError, StoreFuture, StoredTurn,
 };
+use tool_runtime::ToolRegistry;
+use tower::ServiceExt as _;
 
 use crate::lab::{Chat, Lab, Runs, call, registry, result, says, slow_call, text, user};
 use crate::protocol::Scripted;
@@ -265,4 +271,32 @@ async fn retry_that_waits_too_long_for_another_gateway_is_a_conflict() {
         ("Done.".to_owned(), second.message)
     );
     assert_eq!(instances.one.runs.begun(), ["write a"]);
+}
+
+/// A session may move to a gateway with another folder.
+#[tokio::test]
+async fn shared_store_needs_a_shared_workspace() {
+    for (is_shared, expected) in [(false, &[][..]), (true, &["LS", "Read"])] {
+        let workspace = Workspace::open(std::env::temp_dir()).unwrap();
+        let registry = ToolRegistry::new().with_state(workspace);
+        let registry = registry.with_tools(files::reading_tools()).unwrap();
+        let store = SharedStore {
+            store: Arc::default(),
+            is_cut: Arc::default(),
+        };
+        let script =
+            TestScript::from_json(&json!({ "turns": [says(&[text("Done.")])] }).to_string()).unwrap();
+        let mut gateway = Gateway::new(registry, Scripted::new(&script)).with_store(store);
+        if is_shared {
+            gateway = gateway.with_shared_workspace();
+        }
+        let request = Request::get("/v1/tools").body(Body::empty()).unwrap();
+        let response = gateway.router().oneshot(request).await.unwrap();
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let tools: Value = serde_json::from_slice(&body).unwrap();
+        let tools = tools["data"].as_array().unwrap();
+        let mut names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        names.sort_unstable();
+        assert_eq!(names, expected, "{is_shared}");
+    }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use axum::Router;
 use secrecy::{ExposeSecret as _, SecretString};
+use tool_builtins::workspace::Workspace;
 use tool_runtime::repair::FormatFixing;
 use tool_runtime::{CancellationToken, Policy, ToolRegistry};
 
@@ -19,6 +20,7 @@ use crate::server::access::client_limits::ClientLimits;
 use crate::server::expiry;
 use crate::server::generations::ClientTools;
 use crate::server::mcp::McpServers;
+use crate::server::observe::audit::MACHINE_TOOLS;
 use crate::server::observe::counted_calls::CountedCalls;
 use crate::server::observe::metrics::Metrics;
 use crate::server::observe::timed_store::TimedStore;
@@ -31,7 +33,7 @@ use crate::session::database::create_folder;
 use crate::session::memory::MemoryStore;
 use crate::session::principal::Principal;
 use crate::session::record::SessionId;
-use crate::session::store::SessionStore;
+use crate::session::store::{Reach, SessionStore};
 use crate::settings::Settings;
 use crate::settings::client_keys::ClientKey;
 use crate::settings::limits::Limits;
@@ -134,6 +136,15 @@ impl Gateway {
 
     pub(crate) fn with_shared_store(mut self, store: Arc<dyn SessionStore>) -> Self {
         self.shared.store = store;
+        self
+    }
+
+    /// States that all gateways of a [shared](Reach::Shared) store have the same folder as their
+    /// [`Workspace`](tool_builtins::workspace::Workspace). Without this statement, a gateway with such a store has none of the built-in
+    /// tools that touch the machine: a session may move to a gateway with other files.
+    #[must_use]
+    pub fn with_shared_workspace(mut self) -> Self {
+        self.shared.settings.workspace.shared = true;
         self
     }
 
@@ -526,10 +537,13 @@ impl Gateway {
     fn into_shared(self) -> Arc<Shared> {
         let Self {
             mut shared,
-            registry,
+            mut registry,
             client_tools,
             secret,
         } = self;
+        if shared.store.reach() == Reach::Shared && !shared.settings.workspace.shared {
+            remove_machine_tools(&mut registry);
+        }
         let secret = secret.or_else(|| shared.store.secret().map(ChainKey::new));
         if let Some(secret) = secret {
             shared.secret = secret;
@@ -547,6 +561,24 @@ impl Gateway {
         expiry::start(&shared);
         sweep::start(&shared);
         shared
+    }
+}
+
+/// Removes the built-in tools that touch the machine.
+fn remove_machine_tools(registry: &mut ToolRegistry) {
+    #[cfg(target_os = "linux")]
+    let has_shell = registry.state::<tool_builtins::shell::Shell>().is_some();
+    #[cfg(not(target_os = "linux"))]
+    let has_shell = false;
+    if registry.state::<Workspace>().is_none() && !has_shell {
+        return;
+    }
+    let removed = MACHINE_TOOLS.map(|name| registry.unregister(name).is_some());
+    if removed.contains(&true) {
+        tracing::error!(
+            "the gateway has no tools for files and commands: several gateways use the store, and a session may move to a gateway with \
+             another folder; set `Gateway::with_shared_workspace` if all gateways have the same folder"
+        );
     }
 }
 

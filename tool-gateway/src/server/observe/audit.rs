@@ -13,8 +13,8 @@ use tower_service::Service;
 
 use crate::session::principal::Principal;
 
-/// Tools that read or change files, or run commands.
-const TOOLS: [&str; 10] = [
+/// Built-in tools that read or change files, or run commands.
+pub(crate) const MACHINE_TOOLS: [&str; 10] = [
     "Read",
     "Write",
     "Edit",
@@ -58,7 +58,7 @@ impl Service<ToolCall> for Audited {
     }
 
     fn call(&mut self, call: ToolCall) -> Self::Future {
-        if !TOOLS.contains(&call.name.as_str()) {
+        if !MACHINE_TOOLS.contains(&call.name.as_str()) {
             return self.inner.call(call);
         }
         let written = AuditLine::new(&call);
