@@ -48,6 +48,7 @@ mod stores;
 mod syncs;
 mod instances;
 mod offload;
+mod workspace;
 mod interruptions;
 mod crashes;
 mod chat_completions;
