@@ -131,6 +131,13 @@ const KNOWN: &[(&str, &[&str])] = &[
     // Receives the number of changes.
     ("tool-gateway/src/server/http/mcp_endpoint.rs", &["watch"]),
     ("tool-gateway/src/server/http/gateway.rs", &["AtomicBool"]),
+    // One map of processes; each step is complete under its lock. A process has a place before it is in the map, and releases the place at its
+    // end. The reasons against tools are replaced as a whole.
+    (
+        "tool-gateway/src/server/mcp/scoped_clients.rs",
+        &["Mutex", "MutexGuard", "Semaphore", "watch"],
+    ),
+    ("tool-gateway/src/server/mcp/started_server.rs", &["watch"]),
     // A channel of one receiver, and the latest states of the servers.
     ("tool-gateway/src/server/mcp/servers.rs", &["mpsc", "watch"]),
     // One map of digests, each of which depends only on its key.

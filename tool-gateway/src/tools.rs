@@ -122,7 +122,7 @@ fn runtime() -> Result<Runtime, Failure> {
 fn pin(options: &ToolsOptions, terminal: Terminal) -> Result<Outcome, Failure> {
     let (mut settings, mut mistakes) =
         Settings::load_file(options.config.as_deref()).map_err(Failure::Message)?;
-    let Some(path) = settings.mcp.pins.take() else {
+    let Some(path) = settings.mcp.take_pins() else {
         return Err(Failure::Message(
             "missing key `mcp.pins` in the configuration; expected the path of a file".to_owned(),
         ));

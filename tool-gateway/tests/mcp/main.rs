@@ -20,6 +20,7 @@ mod upstream;
 mod gateway;
 mod turns;
 mod generations;
+mod scopes;
 mod settings;
 mod url;
 mod commands;

@@ -263,6 +263,12 @@ impl McpClient {
         self.server.listing.borrow().tools.clone()
     }
 
+    /// Returns the definition of a current tool, by the server's name.
+    pub fn definition(&self, name: &str) -> Option<ToolDefinition> {
+        let listing = self.server.listing.borrow();
+        listing.tools.iter().find(|tool| tool.name == name).cloned()
+    }
+
     /// Returns the tools of the current list that are not offered, with reasons.
     pub fn left_out(&self) -> Vec<LeftOut> {
         self.server.listing.borrow().left_out.clone()

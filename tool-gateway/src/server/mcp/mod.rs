@@ -6,6 +6,12 @@ mod off;
 #[cfg(feature = "mcp")]
 mod timed_calls;
 #[cfg(feature = "mcp")]
+mod starts;
+#[cfg(feature = "mcp")]
+mod scoped_clients;
+#[cfg(feature = "mcp")]
+mod started_server;
+#[cfg(feature = "mcp")]
 mod sources;
 #[cfg(feature = "mcp")]
 mod servers;

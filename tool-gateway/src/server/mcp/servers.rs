@@ -8,11 +8,11 @@ use axum::http::HeaderMap;
 use futures_util::future::join_all;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
-use tool_mcp::{McpClient, McpStatus};
 use tool_runtime::{CancellationToken, Context, ToolRegistry};
 
 use super::listed_tools::ListedTools;
 use super::sources::{LeftOutBy, LeftOutTool, McpServerTools, WithServers, with_servers};
+use super::started_server::StartedServer;
 use crate::name_pattern::matches;
 use crate::server::access::hop;
 use crate::server::generations::{ClientTools, Generations};
@@ -31,22 +31,13 @@ const STOP: Duration = Duration::from_secs(5);
 /// Servers of the gateway. Clones share the servers, which end with the last clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct McpServers {
-    servers: Arc<[McpServer]>,
+    servers: Arc<[StartedServer]>,
     first_starts: watch::Sender<Vec<FirstStart>>,
     aliases: ToolAliases,
     /// Patterns of the settings for tools of servers.
     patterns: Arc<[NamedTools]>,
     tasks: Arc<Tasks>,
     metrics: McpMetrics,
-    /// Accepted definitions; `None` accepts all.
-    pins: Option<Arc<Pins>>,
-}
-
-/// A server with its settings.
-#[derive(Debug, Clone)]
-struct McpServer {
-    settings: McpServerSettings,
-    client: McpClient,
 }
 
 /// State of the first start of a server.
@@ -86,17 +77,19 @@ impl McpServers {
         aliases: &ToolAliases,
         is_wanted: impl Fn(&McpServerSettings) -> bool,
     ) -> Self {
-        let servers: Arc<[_]> = settings
-            .mcp
-            .servers
-            .iter()
+        let pins = settings.mcp.pins.as_deref().map(|path| {
+            let pins = Pins::read(path).unwrap_or_else(|error| {
+                // The file was valid when the settings were checked.
+                tracing::error!(error, "no tools of MCP servers are offered");
+                Pins::default()
+            });
+            Arc::new(pins)
+        });
+        let metrics = McpMetrics::default();
+        let servers = settings.mcp.servers.iter();
+        let servers: Arc<[_]> = servers
             .filter(|settings| is_wanted(settings))
-            .filter_map(|settings| {
-                Some(McpServer {
-                    client: settings.start()?,
-                    settings: settings.clone(),
-                })
-            })
+            .filter_map(|settings| StartedServer::start(settings, &metrics, pins.as_ref()))
             .collect();
         Self {
             first_starts: watch::Sender::new(vec![FirstStart::Running; servers.len()]),
@@ -104,15 +97,7 @@ impl McpServers {
             aliases: aliases.clone(),
             patterns: settings.server_patterns().into(),
             tasks: Arc::default(),
-            metrics: McpMetrics::default(),
-            pins: settings.mcp.pins.as_deref().map(|path| {
-                let pins = Pins::read(path).unwrap_or_else(|error| {
-                    // The file was valid when the settings were checked.
-                    tracing::error!(error, "no tools of MCP servers are offered");
-                    Pins::default()
-                });
-                Arc::new(pins)
-            }),
+            metrics,
         }
     }
 
@@ -138,7 +123,6 @@ impl McpServers {
             aliases: self.aliases.clone(),
             patterns: Some(Arc::clone(&self.patterns)),
             metrics: self.metrics.clone(),
-            pins: self.pins.clone(),
             first_starts: self.first_starts.clone(),
             generations: Arc::clone(&generations),
         };
@@ -154,17 +138,12 @@ impl McpServers {
 
     /// Waits for the first starts of all servers, and returns the tools of the servers with these tools.
     pub(crate) async fn listed(&self, registry: ToolRegistry) -> ListedTools {
-        let starts = join_all(self.servers.iter().map(|server| server.client.ready())).await;
+        let starts = join_all(self.servers.iter().map(StartedServer::ready)).await;
         let failures = starts.into_iter().filter_map(Result::err);
-        let tools = self.servers.iter().map(|server| {
-            let tools = McpServerTools::new(
-                &server.settings,
-                &server.client,
-                &self.metrics,
-                self.pins.as_deref(),
-            );
-            (&server.settings, tools)
-        });
+        let tools = self
+            .servers
+            .iter()
+            .map(|server| (&server.settings, McpServerTools::new(server, &self.metrics)));
         let WithServers {
             registry, left_out, ..
         } = with_servers(registry, tools);
@@ -179,8 +158,9 @@ impl McpServers {
     /// Returns pins of the tools that the servers have listed and the settings offer.
     pub(crate) fn current_pins(&self) -> Pins {
         let mut pins = Pins::default();
-        for McpServer { settings, client } in &*self.servers {
-            for definition in client.definitions() {
+        for server in &*self.servers {
+            let settings = &server.settings;
+            for definition in server.definitions() {
                 if settings.offers(&definition.name) {
                     pins.insert(&settings.key, &definition);
                 }
@@ -192,7 +172,7 @@ impl McpServers {
     /// Lists tools again in the background, if their list is older than its server allows.
     pub(crate) fn refresh(&self) {
         for server in &*self.servers {
-            server.client.refresh_if_stale();
+            server.refresh_if_stale();
         }
     }
 
@@ -204,7 +184,7 @@ impl McpServers {
     /// Waits for the first starts of the servers that may have tools with these names, or of all servers: for 5 s, and for required servers
     /// until their starts succeed or fail. A server whose first start has failed is not waited for.
     pub(crate) async fn first_lists(&self, names: Option<&BTreeSet<String>>) {
-        let is_wanted = |server: &McpServer| {
+        let is_wanted = |server: &StartedServer| {
             names.is_none_or(|names| names.iter().any(|name| server.settings.owns(name)))
         };
         let is_starting = |starts: &[FirstStart], only_required: bool| {
@@ -257,7 +237,7 @@ impl McpServers {
 
     /// Stops all servers, and waits for their ends for at most 5 s.
     pub(crate) async fn stop(&self) {
-        let stops = join_all(self.servers.iter().map(|server| server.client.stop()));
+        let stops = join_all(self.servers.iter().map(StartedServer::stop));
         if timeout(STOP, stops).await.is_err() {
             tracing::warn!("an MCP server has not ended");
         }
@@ -276,7 +256,7 @@ struct ToolChange {
 
 /// Publishes generations.
 struct Publisher {
-    servers: Arc<[McpServer]>,
+    servers: Arc<[StartedServer]>,
     /// The gateway's own tools.
     own: ToolRegistry,
     /// Last known tools of each server.
@@ -287,7 +267,6 @@ struct Publisher {
     /// Patterns that are not checked yet.
     patterns: Option<Arc<[NamedTools]>>,
     metrics: McpMetrics,
-    pins: Option<Arc<Pins>>,
     first_starts: watch::Sender<Vec<FirstStart>>,
     generations: Arc<Generations>,
 }
@@ -297,9 +276,9 @@ impl Publisher {
         let (sender, mut changes) = mpsc::unbounded_channel();
         let servers = Arc::clone(&self.servers);
         let watches = servers.iter().enumerate();
-        let watches = join_all(watches.map(|(index, server)| watch(index, server.client.clone(), &sender)));
+        let watches = join_all(watches.map(|(index, server)| watch(index, server, &sender)));
         let metrics = self.metrics.clone();
-        let states = join_all(servers.iter().map(|server| watch_state(server, &metrics)));
+        let states = join_all(servers.iter().map(|server| server.count_starts(&metrics)));
         let publishes = async {
             while let Some(change) = changes.recv().await {
                 let mut all = vec![change];
@@ -327,13 +306,13 @@ impl Publisher {
     async fn publish(&mut self, changes: Vec<ToolChange>) {
         let (servers, own) = (Arc::clone(&self.servers), self.own.clone());
         let mut tools = self.tools.clone();
-        let (metrics, pins) = (self.metrics.clone(), self.pins.clone());
+        let metrics = self.metrics.clone();
         let indexes: Vec<_> = changes.iter().map(|change| change.server).collect();
         // A list of a thousand schemas is compiled for milliseconds.
         let built = tokio::task::spawn_blocking(move || {
             for index in indexes {
                 if let (Some(tools), Some(server)) = (tools.get_mut(index), servers.get(index)) {
-                    *tools = McpServerTools::new(&server.settings, &server.client, &metrics, pins.as_deref());
+                    *tools = McpServerTools::new(server, &metrics);
                 }
             }
             let settings = servers.iter().map(|server| &server.settings);
@@ -412,58 +391,27 @@ impl Publisher {
 }
 
 /// Sends the end of the first start, and each later change of a server's tools.
-async fn watch(server: usize, mut client: McpClient, changes: &mpsc::UnboundedSender<ToolChange>) {
-    let first_start = match client.ready().await {
+async fn watch(index: usize, server: &StartedServer, changes: &mpsc::UnboundedSender<ToolChange>) {
+    let mut list = server.changes();
+    let first_start = match server.ready().await {
         Ok(()) => FirstStart::Listed,
         Err(_) => FirstStart::Failed,
     };
     let mut has_listed = first_start == FirstStart::Listed;
     if has_listed {
-        client.mark_unchanged();
+        list.mark_unchanged();
     }
     let send = |first_start, is_later| {
         let change = ToolChange {
-            server,
+            server: index,
             first_start,
             is_later,
         };
         changes.send(change).is_ok()
     };
     let mut is_open = send(first_start, false);
-    while is_open && client.changed().await {
+    while is_open && list.next().await {
         is_open = send(FirstStart::Listed, has_listed);
         has_listed = true;
-    }
-}
-
-/// Counts the starts of a server, and its state.
-async fn watch_state(server: &McpServer, metrics: &McpMetrics) {
-    let key = server.settings.key.as_str();
-    // The server may have started before this task.
-    let mut last = McpStatus::Starting;
-    loop {
-        let status = server.client.status();
-        let was_starting = last == McpStatus::Starting;
-        let state = match &status {
-            McpStatus::Starting => "starting",
-            McpStatus::Ready => {
-                if last != McpStatus::Ready {
-                    metrics.start(key, true);
-                }
-                "ready"
-            }
-            McpStatus::Unauthorized(_) => "unauthorized",
-            McpStatus::Stopped => "stopped",
-            _ => "failed",
-        };
-        if was_starting && ["failed", "unauthorized"].contains(&state) {
-            metrics.start(key, false);
-        }
-        metrics.set_state(key, state);
-        if status == McpStatus::Stopped {
-            return;
-        }
-        server.client.status_after(&status).await;
-        last = status;
     }
 }

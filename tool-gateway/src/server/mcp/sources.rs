@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use tool_mcp::McpClient;
 use tool_runtime::ToolRegistry;
 use tracing::subscriber::NoSubscriber;
 
+use super::started_server::StartedServer;
 use super::timed_calls::TimedCalls;
 use crate::server::observe::mcp_metrics::McpMetrics;
-use crate::settings::mcp::pins::Pins;
 use crate::settings::mcp::server::McpServerSettings;
 
 /// Tool of a server that is not offered.
@@ -53,12 +52,8 @@ pub(crate) struct McpServerTools {
 
 impl McpServerTools {
     /// Builds the tools of a server's current list: filtered, described, and in the order of their names.
-    pub(crate) fn new(
-        settings: &McpServerSettings,
-        client: &McpClient,
-        metrics: &McpMetrics,
-        pins: Option<&Pins>,
-    ) -> Self {
+    pub(crate) fn new(server: &StartedServer, metrics: &McpMetrics) -> Self {
+        let settings = &server.settings;
         let left_out = |source, tool: String, reason, detail| LeftOutTool {
             server: settings.key.clone(),
             tool,
@@ -66,12 +61,12 @@ impl McpServerTools {
             detail,
             source,
         };
-        let mut all: Vec<_> = client
+        let mut all: Vec<_> = server
             .left_out()
             .into_iter()
             .map(|tool| left_out(LeftOutBy::Client, tool.tool, tool.reason.as_str(), tool.detail))
             .collect();
-        let (mut definitions, others): (Vec<_>, Vec<_>) = client
+        let (mut definitions, others): (Vec<_>, Vec<_>) = server
             .definitions()
             .into_iter()
             .partition(|definition| settings.offers(&definition.name));
@@ -80,7 +75,7 @@ impl McpServerTools {
             left_out(LeftOutBy::Settings, definition.name, "filtered", detail)
         }));
         definitions.retain(|definition| {
-            let checked = pins.map_or(Ok(()), |pins| pins.check(&settings.key, definition));
+            let checked = server.check_pin(definition);
             if let Err(detail) = &checked {
                 let name = definition.name.clone();
                 all.push(left_out(LeftOutBy::Registry, name, "not_pinned", detail.clone()));
@@ -100,7 +95,7 @@ impl McpServerTools {
         let mut registry = ToolRegistry::new()
             .with_policy(settings.policy())
             .layer(TimedCalls::new(metrics.clone(), &settings.key));
-        let unusable = quietly(|| registry.register_usable(definitions, client.handler()));
+        let unusable = quietly(|| server.register(&mut registry, definitions));
         all.extend(unusable.into_iter().map(|tool| {
             let detail = tool.to_string();
             left_out(LeftOutBy::Registry, tool.name, tool.error.code(), detail)

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tool_runtime::ToolDefinition;
+use tool_runtime::definition::Hints;
 use tool_runtime::format::mcp;
 
 /// Fields of a definition that are pinned.
@@ -104,6 +105,25 @@ impl Pins {
             return Err("differs from its pin".to_owned());
         }
         Err(format!("differs from its pin in `{}`", changes.join("`, `")))
+    }
+
+    /// Returns the pinned definitions of a server.
+    pub(crate) fn definitions(&self, server: &str, trusts_hints: bool) -> Vec<ToolDefinition> {
+        let pins = self.0.get(server).into_iter().flat_map(BTreeMap::values);
+        pins.filter_map(|pin| {
+            let mut definition = mcp::definition(&pin.definition).ok()?;
+            if !trusts_hints {
+                // Hints are claims of the server, which MCP's form still has.
+                let title = definition.hints.title.take();
+                definition.hints = Hints::default();
+                definition.hints.title = title;
+                let annotations = pin.definition.get("annotations");
+                let annotations = annotations.map(|hints| ("annotations".to_owned(), hints.clone()));
+                definition.mcp.extend(annotations);
+            }
+            Some(definition)
+        })
+        .collect()
     }
 
     /// Returns the differences to other pins, a line for each tool.

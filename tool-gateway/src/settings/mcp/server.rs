@@ -72,6 +72,12 @@ pub(crate) struct McpServerSettings {
     /// Patterns of the names whose calls wait for the client's results.
     deferred: Vec<String>,
     trust_hints: bool,
+    #[serde(deserialize_with = "values::name")]
+    pub(crate) scope: Scope,
+    #[serde(rename = "idle_seconds", deserialize_with = "units::seconds")]
+    pub(crate) idle_time: Duration,
+    #[serde(deserialize_with = "values::name")]
+    start: StartName,
     pub(crate) required: bool,
     #[serde(deserialize_with = "values::name")]
     protocol: ProtocolName,
@@ -118,6 +124,30 @@ impl fmt::Debug for Variables {
     }
 }
 
+/// Callers that share a process of a server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Scope {
+    /// All callers.
+    #[default]
+    Shared,
+    /// Callers with one client key, or with one credential.
+    Principal,
+    /// The calls of one session.
+    Session,
+}
+
+/// Time of the first start of a server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StartName {
+    /// With the gateway.
+    #[default]
+    Eager,
+    /// At the first call; the definitions are from the pins.
+    Lazy,
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ProtocolName {
@@ -156,6 +186,9 @@ impl Default for McpServerSettings {
             read_only: Vec::new(),
             deferred: Vec::new(),
             trust_hints: false,
+            scope: Scope::Shared,
+            idle_time: Duration::from_secs(600),
+            start: StartName::Eager,
             required: false,
             protocol: ProtocolName::Auto,
             policy: PolicyName::Lenient,
@@ -259,6 +292,21 @@ impl McpServerSettings {
         let texts = [self.describe.as_str(), description];
         let texts: Vec<_> = texts.into_iter().filter(|text| !text.is_empty()).collect();
         texts.join(" ")
+    }
+
+    /// Returns whether the server starts at the first call.
+    pub(crate) fn is_lazy(&self) -> bool {
+        self.start == StartName::Lazy
+    }
+
+    /// Starts the server with the gateway, whatever the file says.
+    pub(super) fn set_eager(&mut self) {
+        self.start = StartName::Eager;
+    }
+
+    /// Returns whether the server's hints count.
+    pub(crate) fn trusts_hints(&self) -> bool {
+        self.trust_hints
     }
 
     pub(crate) fn policy(&self) -> Policy {

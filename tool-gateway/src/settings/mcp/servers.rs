@@ -104,6 +104,12 @@ impl McpSettings {
         Ok(())
     }
 
+    /// Starts all servers with the program, without pins, so that their definitions can be pinned. Returns the file of pins.
+    pub(crate) fn take_pins(&mut self) -> Option<PathBuf> {
+        self.servers.iter_mut().for_each(McpServerSettings::set_eager);
+        self.pins.take()
+    }
+
     /// Checks the settings of all servers.
     pub(crate) fn check(&self, mistakes: &mut Mistakes) {
         if let Some(Err(error)) = self.pins.as_deref().map(Pins::read) {
@@ -111,6 +117,12 @@ impl McpSettings {
         }
         for (index, server) in self.servers.iter().enumerate() {
             server.check(mistakes);
+            if server.is_lazy() && self.pins.is_none() {
+                mistakes.add(
+                    &["mcp", "servers", &server.key, "start"],
+                    "a server that starts at its first call needs `mcp.pins`, which has the definitions of its tools",
+                );
+            }
             let prefix = server.prefix();
             let mut earlier = self.servers.iter().take(index);
             let other = earlier.find(|other| !prefix.is_empty() && other.prefix() == prefix);
