@@ -41,7 +41,8 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-mcp/src/client/streamable_http/http_wire.rs",
         &["Mutex", "mpsc"],
     ),
-    ("tool-mcp/src/client/streamable_http/task.rs", &["Mutex"]),
+    // This lock, and permits of answers, which belong to one task.
+    ("tool-mcp/src/client/streamable_http/task.rs", &["Mutex", "Semaphore"]),
     // The values of a session, written and read in one step each.
     (
         "tool-mcp/src/client/streamable_http/session.rs",
@@ -54,6 +55,10 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     // The content of one call's result, which one step writes and another step takes.
     ("tool-mcp/src/adapt/verbatim.rs", &["Mutex"]),
+    // Permits to parse long texts: one step.
+    ("tool-mcp/src/adapt/json.rs", &["Semaphore"]),
+    // Bytes are added, or subtracted with the value that added them: one step each.
+    ("tool-mcp/src/server/body_budget.rs", &["AtomicUsize"]),
     // Permits of tokio's, and a count of the calls that wait for one.
     ("tool-mcp/src/server/admission.rs", &["AtomicUsize", "Semaphore"]),
     // A tokio channel for one call.

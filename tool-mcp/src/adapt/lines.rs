@@ -9,6 +9,10 @@ const ID_BYTES: usize = 4 << 10;
 /// Maximum number of bytes between two messages.
 const MAX_IGNORED_BYTES: usize = 1 << 20;
 
+/// Maximum number of bytes of a message that is parsed on a thread that serves other tasks, too.
+#[cfg(any(feature = "client", feature = "http"))]
+pub(crate) const LONG_BYTES: usize = 256 << 10;
+
 /// Line of a pipe.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line {
@@ -63,6 +67,12 @@ impl LineDecoder {
                 lines.extend(self.end_line());
             }
         }
+    }
+
+    /// Returns whether the pending line takes long to parse.
+    #[cfg(feature = "client")]
+    pub(crate) fn has_long_line(&self) -> bool {
+        matches!(&self.state, LineState::Message(line) if line.len() > LONG_BYTES)
     }
 
     /// Returns the last line, which has no line end.

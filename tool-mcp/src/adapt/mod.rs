@@ -3,6 +3,8 @@
 pub(crate) mod revisions;
 pub(crate) mod line_id;
 pub(crate) mod lines;
+#[cfg(feature = "http")]
+pub(crate) mod json;
 #[cfg(feature = "client")]
 pub(crate) mod era;
 #[cfg(feature = "server")]

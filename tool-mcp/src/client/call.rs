@@ -85,13 +85,17 @@ fn describe(error: ServiceError, connection: &Connection, tracker: &Tracker, lim
                 },
             }
         }
-        _ if connection.wire.is_unauthorized() => Fault::Unauthorized,
         _ if !tracker.is_sent.load(Ordering::Relaxed) => {
-            if connection.wire.end.is_cancelled() {
+            if connection.wire.is_unauthorized() {
+                Fault::Unauthorized
+            } else if connection.wire.end.is_cancelled() {
                 Fault::EndedBefore(connection.wire.end_reason())
             } else {
                 Fault::Busy
             }
+        }
+        _ if connection.wire.is_unauthorized() => {
+            Fault::Interrupted("another call was refused with status 401".to_owned())
         }
         _ => Fault::EndedDuring(connection.wire.end_reason()),
     }

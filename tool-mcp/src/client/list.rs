@@ -6,6 +6,7 @@ use std::time::Duration;
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams};
 use rmcp::service::ServiceError;
 use serde_json::Value;
+use tokio::task::spawn_blocking;
 
 use crate::adapt::listing::{Listing, ListingRules};
 use crate::client::connection::{Connection, RequestError};
@@ -31,29 +32,38 @@ pub(crate) async fn list(
     for _ in 0..PAGES {
         let params = PaginatedRequestParams::default().with_cursor(cursor);
         let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
-        let page = match connection.request(request, limit).await {
+        let mut page = match connection.request(request, limit).await {
             Ok(page) => page,
             Err(error) if is_without_tools(&error) => return Ok(listing),
             Err(error) => return Err(describe(error, connection, limit)),
         };
         let ttl = page.get("ttlMs").and_then(Value::as_u64);
         listing.ttl = listing.ttl.max(Duration::from_millis(ttl.unwrap_or_default()));
-        let tools = page.get("tools").and_then(Value::as_array);
-        let tools = tools.ok_or("invalid answer to `tools/list`; expected `tools`")?;
-        for tool in tools {
-            listing.add(tool, rules);
-        }
+        let Some(Value::Array(tools)) = page.get_mut("tools").map(Value::take) else {
+            return Err("invalid answer to `tools/list`; expected `tools`".to_owned());
+        };
         let next = page.get("nextCursor").and_then(Value::as_str);
-        let Some(next) = next.filter(|next| !next.is_empty()) else {
+        let next = next.filter(|next| !next.is_empty()).map(str::to_owned);
+        // Schemas are compiled, which may take a second; the threads of the runtime serve all tasks.
+        let added = spawn_blocking(move || {
+            for tool in &tools {
+                listing.add(tool, rules);
+            }
+            listing
+        });
+        listing = added
+            .await
+            .map_err(|error| format!("the list was not read: {error}"))?;
+        let Some(next) = next else {
             return Ok(listing);
         };
-        if !cursors.insert(next.to_owned()) {
+        if !cursors.insert(next.clone()) {
             listing
                 .warnings
                 .push("the list repeats a cursor; the rest was not read".to_owned());
             return Ok(listing);
         }
-        cursor = Some(next.to_owned());
+        cursor = Some(next);
     }
     listing.warnings.push(format!(
         "the list has more than {PAGES} pages; the rest was not read"

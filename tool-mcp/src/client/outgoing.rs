@@ -40,7 +40,7 @@ impl LocalCode {
 /// State of a request, which its caller observes.
 #[derive(Debug, Clone)]
 pub(crate) struct Tracker {
-    /// Whether the server may have received the request.
+    /// Whether the server may have run the request.
     pub(crate) is_sent: Arc<AtomicBool>,
     /// `params` of the last progress notification.
     pub(crate) progress: watch::Sender<Value>,
@@ -74,6 +74,9 @@ pub(crate) struct Outgoing {
     /// Whether the message is `notifications/initialized`.
     #[cfg(feature = "http")]
     pub(crate) is_initialized: bool,
+    /// Whether the message answers a request of the server.
+    #[cfg(feature = "http")]
+    pub(crate) is_answer: bool,
     /// Description of a request.
     #[cfg(feature = "http")]
     pub(crate) request: Option<OutgoingRequest>,
@@ -100,7 +103,18 @@ impl Outgoing {
             #[cfg(feature = "http")]
             is_initialized: false,
             #[cfg(feature = "http")]
+            is_answer: false,
+            #[cfg(feature = "http")]
             request: None,
+        }
+    }
+
+    /// Creates the answer to a request of the server.
+    pub(crate) fn answer(line: Vec<u8>) -> Self {
+        Self {
+            #[cfg(feature = "http")]
+            is_answer: true,
+            ..Self::new(line)
         }
     }
 

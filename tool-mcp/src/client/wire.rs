@@ -16,6 +16,7 @@ use rmcp::transport::Transport;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc};
+use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 #[cfg(feature = "http")]
 use tokio_util::sync::DropGuard;
@@ -28,6 +29,11 @@ use crate::client::outgoing::{INVALID, Outgoing, TOO_LARGE, Tracker};
 const QUEUE: usize = 256;
 /// Maximum time from the end of standard output to the end of the process.
 const EXIT_DELAY: Duration = Duration::from_secs(1);
+/// Maximum number of characters of an unknown method in the answer to its request.
+const METHOD_CHARS: usize = 100;
+/// Maximum number of bytes of the id of a request of the server. The answer repeats the id, so a long id would cost memory twice.
+const ID_BYTES: usize = 1024;
+
 /// Request whose answer is expected.
 #[derive(Debug)]
 struct Pending {
@@ -249,7 +255,8 @@ impl Wire {
         match message.get("method").and_then(Value::as_str) {
             Some(method) => {
                 match message.get("id") {
-                    Some(id) => self.answer(method, id),
+                    Some(id) if is_answerable(id) => self.answer(method, id),
+                    Some(_) => {}
                     None => self.notify(method, message.get("params").unwrap_or(&Value::Null)),
                 }
                 None
@@ -263,12 +270,13 @@ impl Wire {
         let answer = if method == "ping" {
             json!({ "jsonrpc": "2.0", "id": id, "result": {} })
         } else {
+            let method: String = method.chars().take(METHOD_CHARS).collect();
             let error = json!({ "code": -32601, "message": format!("unknown method `{method}`") });
             json!({ "jsonrpc": "2.0", "id": id, "error": error })
         };
         let line = format!("{answer}\n").into_bytes();
         // If the server does not read, it does not read the answer either.
-        let _ = self.outgoing.try_send(Outgoing::new(line));
+        let _ = self.outgoing.try_send(Outgoing::answer(line));
     }
 
     fn notify(&self, method: &str, params: &Value) {
@@ -335,18 +343,23 @@ impl Wire {
         incoming: mpsc::Sender<RxJsonRpcMessage<RoleClient>>,
         max_bytes: usize,
     ) {
-        let mut decoder = LineDecoder::new(max_bytes);
-        let (mut buffer, mut lines, mut received) = (vec![0; 64 << 10], Vec::new(), Vec::new());
+        let (mut reader, mut received) = (PipeReader::new(max_bytes), Vec::new());
         loop {
             let count = tokio::select! {
-                count = stdout.read(&mut buffer) => count.unwrap_or(0),
+                count = stdout.read(&mut reader.buffer) => count.unwrap_or(0),
                 () = self.end.cancelled() => return,
             };
-            if count == 0 {
-                lines.extend(decoder.finish());
+            if reader.is_long(count) {
+                let decoded = spawn_blocking(move || reader.decoded(count)).await;
+                match decoded {
+                    Ok(decoded) => reader = decoded,
+                    // The runtime ends.
+                    Err(_) => return self.close("connection closed"),
+                }
+            } else {
+                reader = reader.decoded(count);
             }
-            decoder.push(buffer.get(..count).unwrap_or_default(), &mut lines);
-            for line in lines.drain(..) {
+            for line in reader.lines.drain(..) {
                 if let Err(reason) = self.receive_line(line, &mut received) {
                     return self.close(reason);
                 }
@@ -356,7 +369,7 @@ impl Wire {
                     return self.close("connection closed");
                 }
             }
-            if decoder.is_flooded() {
+            if reader.decoder.is_flooded() {
                 return self.close("wrote 1 MiB to standard output without a message");
             }
             if count == 0 {
@@ -427,6 +440,39 @@ impl Wire {
     }
 }
 
+/// Bytes of standard output, and the lines in them.
+struct PipeReader {
+    decoder: LineDecoder,
+    buffer: Vec<u8>,
+    lines: Vec<Line>,
+}
+
+impl PipeReader {
+    fn new(max_bytes: usize) -> Self {
+        Self {
+            decoder: LineDecoder::new(max_bytes),
+            buffer: vec![0; 64 << 10],
+            lines: Vec::new(),
+        }
+    }
+
+    /// Returns whether a long line ends in the first `count` bytes of the buffer, or with the output.
+    fn is_long(&self, count: usize) -> bool {
+        let bytes = self.buffer.get(..count).unwrap_or_default();
+        self.decoder.has_long_line() && (count == 0 || bytes.contains(&b'\n'))
+    }
+
+    /// Decodes the first `count` bytes of the buffer, or the end of the output.
+    fn decoded(mut self, count: usize) -> Self {
+        if count == 0 {
+            self.lines.extend(self.decoder.finish());
+        }
+        let bytes = self.buffer.get(..count).unwrap_or_default();
+        self.decoder.push(bytes, &mut self.lines);
+        self
+    }
+}
+
 impl WireEnds {
     /// Connects the pipes of a server, and returns the transport for `rmcp`.
     pub(crate) fn connect(
@@ -461,6 +507,11 @@ pub(crate) struct WireLimits {
     /// Maximum time of a write.
     pub(crate) write: Duration,
     pub(crate) message_bytes: usize,
+}
+
+/// Returns whether the id of a request of the server can be repeated in an answer.
+fn is_answerable(id: &Value) -> bool {
+    id.is_number() || id.as_str().is_some_and(|id| id.len() <= ID_BYTES)
 }
 
 /// Returns an error of the server. Its fields may have any form.

@@ -14,6 +14,8 @@ use tool_runtime::{
 
 use crate::adapt::verbatim::VerbatimContent;
 use crate::server::admission::{Admission, RUNNING, WAITING};
+#[cfg(feature = "http")]
+use crate::server::body_budget::ReservedBytes;
 use crate::server::progress::ProgressNotifier;
 
 /// Key of `_meta` with the warnings of a call.
@@ -29,6 +31,9 @@ pub(crate) struct PendingCall {
     pub(crate) progress_token: Option<Value>,
     pub(crate) is_modern: bool,
     pub(crate) admission: Arc<Admission>,
+    /// The bytes of the arguments, up to the end of the call.
+    #[cfg(feature = "http")]
+    pub(crate) _body: Option<Arc<ReservedBytes>>,
     /// Whether a repeated call has no further effect.
     #[cfg(feature = "http")]
     pub(crate) is_repeatable: bool,

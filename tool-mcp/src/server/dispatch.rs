@@ -8,6 +8,8 @@ use tool_runtime::format::mcp;
 
 use crate::adapt::revisions::{LEGACY, MODERN};
 use crate::server::admission::Admission;
+#[cfg(feature = "http")]
+use crate::server::body_budget::ReservedBytes;
 use crate::server::call::PendingCall;
 use crate::server::mcp_server::McpServer;
 use crate::server::message::{Request, RpcError, notification, subscription_meta};
@@ -32,6 +34,9 @@ pub(crate) struct Caller {
     pub(crate) context: Context,
     /// Whether the client receives notifications without a subscription.
     pub(crate) is_notified: bool,
+    /// The bytes of the request's body.
+    #[cfg(feature = "http")]
+    pub(crate) body: Option<Arc<ReservedBytes>>,
 }
 
 /// Reply to a request.
@@ -180,6 +185,8 @@ impl McpServer {
             progress_token: request.progress_token().cloned(),
             is_modern,
             admission: Arc::clone(&client.admission),
+            #[cfg(feature = "http")]
+            _body: client.body.clone(),
             #[cfg(feature = "http")]
             is_repeatable: tools.is_repeatable(&call.name),
             registry: tools.registry.clone(),

@@ -8,6 +8,8 @@ use tokio::sync::watch;
 use tool_runtime::ToolRegistry;
 
 use crate::server::admission::Admission;
+#[cfg(feature = "http")]
+use crate::server::body_budget::BodyBudget;
 use crate::server::cursor::CursorKey;
 use crate::server::sessions::SessionTable;
 use crate::server::tool_list::ToolList;
@@ -41,6 +43,9 @@ pub(crate) struct Shared {
     pub(crate) digest: watch::Sender<u64>,
     pub(crate) cursors: CursorKey,
     pub(crate) sessions: SessionTable,
+    /// Bytes of the bodies of all requests over HTTP.
+    #[cfg(feature = "http")]
+    pub(crate) bodies: Arc<BodyBudget>,
     /// Cancelled when the program ends.
     #[cfg(feature = "http")]
     pub(crate) closing: tool_runtime::CancellationToken,
@@ -57,6 +62,8 @@ impl McpServer {
                 tools: RwLock::new(Arc::new(tools)),
                 cursors: CursorKey::default(),
                 sessions: SessionTable::default(),
+                #[cfg(feature = "http")]
+                bodies: Arc::default(),
                 #[cfg(feature = "http")]
                 closing: tool_runtime::CancellationToken::new(),
                 admissions: Mutex::default(),

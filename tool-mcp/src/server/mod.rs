@@ -1,6 +1,8 @@
 //! Server with the tools of a registry.
 
 mod admission;
+#[cfg(feature = "http")]
+mod body_budget;
 mod message;
 mod cursor;
 mod tool_list;

@@ -181,6 +181,32 @@ async fn progress_and_requests_in_a_stream_are_read() {
     assert_eq!(answer(json!(7))["error"]["code"], -32601);
 }
 
+/// A server that takes no answers costs a fixed number of requests.
+#[tokio::test]
+async fn a_flood_of_requests_of_the_server_opens_few_requests() {
+    let method = "x".repeat(1000);
+    let ping = move |id: Value| event(&json!({ "jsonrpc": "2.0", "id": id, "method": method }));
+    let pings = ping(json!("x".repeat(2000))) + &(0..200).map(|id| ping(json!(id))).collect::<String>();
+    let legacy = without_changes(initialized("2025-11-25"))["result"].clone();
+    let peer = HttpPeer::new(move |request| match request.method() {
+        "server/discover" => Reply::empty(400),
+        "initialize" => request.result(legacy.clone()),
+        "tools/list" => request.result(json!({ "tools": brew() })),
+        "tools/call" => Reply::events(pings.clone() + &event(&request.answer(coffee()))),
+        "answer" => Reply::silence(),
+        _ => Reply::empty(202),
+    });
+    let client = peer.connect().await;
+    for _ in 0..2 {
+        assert_eq!(call_text(&client, "brew", &json!({})).await, "coffee");
+    }
+    let answers = peer.received_of("answer");
+    assert_eq!(answers.len(), 16);
+    let message = answers[0].message["error"]["message"].as_str().unwrap();
+    assert_eq!(message, format!("unknown method `{}`", "x".repeat(100)));
+    assert!(answers.iter().all(|answer| answer.message["id"].is_number()));
+}
+
 /// The official SDK sends requests of a tool in the stream that belongs to no call, and loses them without this stream.
 #[tokio::test]
 async fn requests_are_refused_in_the_stream_that_belongs_to_no_call() {

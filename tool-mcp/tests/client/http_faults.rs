@@ -7,7 +7,7 @@ use tool_runtime::ToolCall;
 use tool_runtime::serde_json::{Value, json};
 
 use crate::fault_rows::{Row, row};
-use crate::http_peer::{HttpPeer, Received, Reply, brew, coffee, event};
+use crate::http_peer::{HttpPeer, Pieces, Received, Reply, brew, coffee, event};
 use crate::support::registry;
 
 /// Calls `brew` at a server without a handshake, which answers in this form.
@@ -93,6 +93,35 @@ async fn redirects_the_call() {
 async fn refuses_the_credentials() {
     let row = row("refuses_the_credentials");
     check_call(&row, |_| Reply::empty(401)).await;
+}
+
+#[tokio::test]
+async fn refuses_the_credentials_of_another_call() {
+    static STREAMS: Mutex<Vec<Pieces>> = Mutex::new(Vec::new());
+    let row = row("refuses_the_credentials_of_another_call");
+    let peer = HttpPeer::modern(brew(), |_| {
+        let mut streams = STREAMS.lock().unwrap();
+        if !streams.is_empty() {
+            return Reply::empty(401);
+        }
+        let (reply, pieces) = Reply::stream("text/event-stream");
+        streams.push(pieces);
+        reply
+    });
+    let client = peer.connect().await;
+    let registry = registry(&client);
+    let (first, call) = (registry.clone(), ToolCall::new(row.id(), "brew", "{}"));
+    let first = tokio::spawn(async move { first.call(call).await });
+    peer.wait_for("tools/call", 1).await;
+    let second = registry.execute_tool("toolu_02", "brew", "{}").await;
+    assert!(
+        second
+            .text()
+            .unwrap()
+            .contains("refused the credentials of this program")
+    );
+    row.check(&first.await.unwrap());
+    client.stop().await;
 }
 
 #[tokio::test]

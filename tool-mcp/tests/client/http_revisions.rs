@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use tool_mcp::{McpClient, Protocol};
 use tool_runtime::serde_json::{Value, json};
 
-use crate::http_peer::{HttpPeer, Received, Reply, brew, coffee, event, without_changes};
+use crate::http_peer::{HttpPeer, Pieces, Received, Reply, brew, coffee, event, without_changes};
 use crate::peer::{discovered, initialized};
-use crate::support::call_text;
+use crate::support::{call_text, registry};
 
 const HANDSHAKE: [&str; 3] = ["initialize", "notifications/initialized", "tools/list"];
 
@@ -283,6 +283,79 @@ async fn a_forgotten_session_is_begun_again_and_the_call_is_sent_once_more() {
     assert_eq!(again.header("mcp-session-id"), None);
     // The tools of another process may differ.
     peer.wait_for("tools/list", 2).await;
+}
+
+/// Returns a server that forgets the session after the first list. `initialize` answers the request for another session.
+fn forgetful(initialize: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> HttpPeer {
+    let legacy = without_changes(initialized("2025-11-25"))["result"].clone();
+    let lists = Mutex::new(0);
+    HttpPeer::new(move |request| match request.method() {
+        "server/discover" | "GET" => Reply::empty(400),
+        "initialize" if *lists.lock().unwrap() == 0 => {
+            request.result(legacy.clone()).with_header("mcp-session-id", "s1")
+        }
+        "initialize" => initialize(request).with_header("mcp-session-id", "s2"),
+        "tools/list" => {
+            *lists.lock().unwrap() += 1;
+            request.result(json!({ "tools": brew() }))
+        }
+        "tools/call" if request.header("mcp-session-id") == Some("s1") => Reply::empty(404),
+        "tools/call" => request.result(coffee()),
+        _ => Reply::empty(202),
+    })
+}
+
+/// Returns the stream with the answer to `initialize`, which is sent later.
+fn later(request: &Received, streams: &Mutex<Vec<(Pieces, Value)>>) -> Reply {
+    let (reply, pieces) = Reply::stream("text/event-stream");
+    let answer = request.answer(initialized("2025-11-25")["result"].clone());
+    streams.lock().unwrap().push((pieces, answer));
+    reply
+}
+
+/// The session belongs to all calls, so the end of the call that needs it first does not end it.
+#[tokio::test]
+async fn a_session_is_begun_again_even_if_the_call_that_began_it_is_cancelled() {
+    static STREAMS: Mutex<Vec<(Pieces, Value)>> = Mutex::new(Vec::new());
+    let peer = forgetful(|request| later(request, &STREAMS));
+    let client = peer.connect().await;
+    let registry = registry(&client);
+    let call = tokio::spawn(async move { registry.execute_tool("toolu_01", "brew", "{}").await });
+    peer.wait_for("initialize", 2).await;
+    call.abort();
+    // The client has dropped the request of the call.
+    peer.wait_for("notifications/cancelled", 1).await;
+    let (pieces, answer) = STREAMS.lock().unwrap().remove(0);
+    pieces.send(Ok(event(&answer).into())).unwrap();
+    peer.wait_for("notifications/initialized", 2).await;
+    assert_eq!(call_text(&client, "brew", &json!({})).await, "coffee");
+    assert_eq!(peer.received_of("initialize").len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_not_called_if_no_session_can_be_begun() {
+    type Answer = fn(&Received) -> Reply;
+    let not_called = ", so it was not called\n\nThis may succeed when it is tried again.";
+    let answers: [(Answer, &str); 3] = [
+        (
+            |_| Reply::silence(),
+            "cannot be reached (`initialize` in place of a lost session has no answer for 30 s)",
+        ),
+        (
+            |_| Reply::failure(std::io::ErrorKind::ConnectionReset),
+            "cannot be reached (`initialize` has no answer: connection reset)",
+        ),
+        (
+            |_| Reply::text(502, "text/plain", "starting"),
+            "cannot be reached (answered `initialize` with status 502 (starting))",
+        ),
+    ];
+    for (answer, fact) in answers {
+        let peer = forgetful(answer);
+        let text = call_text(&peer.connect().await, "brew", &json!({})).await;
+        assert_eq!(text, format!("`brew`: the MCP server `cafe` {fact}{not_called}"));
+        assert_eq!(peer.received_of("tools/call").len(), 1);
+    }
 }
 
 #[tokio::test]

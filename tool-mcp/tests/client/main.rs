@@ -30,6 +30,7 @@ mod http_peer;
 mod http_revisions;
 mod http_calls;
 mod http_faults;
+mod threads;
 mod real_servers;
 mod real_http_servers;
 mod conformance;

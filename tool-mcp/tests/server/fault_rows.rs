@@ -8,7 +8,7 @@ use crate::tests_of::{assert_one_for_one, names_in};
 const DOCUMENT: &str = include_str!("../../../docs/faults.md");
 
 /// Number of rows.
-const ROWS: usize = 16;
+const ROWS: usize = 19;
 
 fn rows() -> impl Iterator<Item = FaultCells> {
     let lines = DOCUMENT

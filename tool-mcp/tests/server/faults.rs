@@ -1,5 +1,10 @@
 //! Faults of clients of a served registry, by row of `docs/faults.md`.
 
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use http_body::Frame;
 use tool_runtime::serde_json::{Value, json};
 
 use crate::fault_rows::check;
@@ -159,4 +164,76 @@ async fn body_is_too_large() {
         &answer.json(),
         &[],
     );
+}
+
+#[tokio::test]
+async fn body_is_compressed() {
+    let mut request = post(&request(1, "tools/list", json!({})));
+    let gzip = "gzip".parse().unwrap();
+    request.headers_mut().insert("content-encoding", gzip);
+    let answer = ask(&service(), request).await;
+    check(
+        "body_is_compressed",
+        Some(answer.status.as_u16()),
+        &answer.json(),
+        &[],
+    );
+}
+
+/// Body with this text, and no end.
+struct EndlessBody(Bytes);
+
+impl http_body::Body for EndlessBody {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<std::io::Result<Frame<Bytes>>>> {
+        let text = std::mem::take(&mut self.0);
+        if text.is_empty() {
+            return Poll::Pending;
+        }
+        Poll::Ready(Some(Ok(Frame::data(text))))
+    }
+}
+
+fn endless(text: Bytes) -> http::Request<axum::body::Body> {
+    let request = post(&request(1, "tools/list", json!({})));
+    request.map(|_| axum::body::Body::new(EndlessBody(text)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn body_has_no_end() {
+    let answer = ask(&service(), endless("{".into())).await;
+    check(
+        "body_has_no_end",
+        Some(answer.status.as_u16()),
+        &answer.json(),
+        &[],
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_are_too_large_together() {
+    let service = service();
+    let text = Bytes::from(vec![b' '; 16 << 20]);
+    let mut stalled: Vec<_> = (0..4)
+        .map(|_| Box::pin(ask(&service, endless(text.clone()))))
+        .collect();
+    for request in &mut stalled {
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(request.as_mut().poll(&mut context).is_pending());
+    }
+    let list = || post(&request(1, "tools/list", json!({})));
+    let answer = ask(&service, list()).await;
+    check(
+        "bodies_are_too_large_together",
+        Some(answer.status.as_u16()),
+        &answer.json(),
+        &[],
+    );
+    drop(stalled.pop());
+    assert_eq!(ask(&service, list()).await.status, 200);
 }

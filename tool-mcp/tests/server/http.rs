@@ -83,6 +83,33 @@ pub(crate) fn service() -> McpService {
     McpServer::new(served::registry()).http()
 }
 
+/// One long body must not keep the thread from other requests.
+#[test]
+fn long_bodies_are_parsed_on_another_thread() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let (open, gate) = std::sync::mpsc::channel::<()>();
+        let occupied = tokio::task::spawn_blocking(move || gate.recv());
+        let service = service();
+        let long = call(
+            1,
+            "add",
+            json!({ "left": 1, "right": 2, "note": "x".repeat(300 << 10) }),
+        );
+        let other = service.clone();
+        let long = tokio::spawn(async move { ask(&other, post(&long)).await });
+        for _ in 0..100 {
+            let short = call(2, "add", json!({ "left": 1, "right": 2 }));
+            assert_eq!(ask(&service, post(&short)).await.status, StatusCode::OK);
+        }
+        assert!(!long.is_finished());
+        drop(open);
+        occupied.await.unwrap().unwrap_err();
+        assert_eq!(long.await.unwrap().status, StatusCode::OK);
+    });
+}
+
 fn legacy(id: impl Into<Value>, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params })
 }

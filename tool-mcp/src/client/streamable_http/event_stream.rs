@@ -8,6 +8,7 @@ use serde_json::Value;
 use tool_runtime::sse::{Frame, SseDecoder};
 
 use super::failure::HttpFailure;
+use crate::adapt::json::parse;
 use crate::client::http_service::HttpBody;
 
 /// Time up to the next request of a stream that has named no time.
@@ -86,8 +87,8 @@ impl EventStream {
                 if let Some(retry) = event.retry() {
                     self.retry = Duration::from_millis(retry);
                 }
-                let data = event.data().unwrap_or_default();
-                if let Ok(message) = serde_json::from_slice(&data) {
+                let data = event.data().unwrap_or_default().into_owned();
+                if let Ok(message) = parse(data).await {
                     return Ok(Some(message));
                 }
             }

@@ -16,6 +16,7 @@ use super::body::{media_type, read, read_error, status_failure};
 use super::event_stream::{EventStream, begins_with_endpoint};
 use super::failure::HttpFailure;
 use super::http_wire::{EVENT_STREAM, HttpWire, LAST_EVENT_ID};
+use crate::adapt::json::parse;
 use crate::client::http_service::HttpBody;
 use crate::client::outgoing::{Outgoing, OutgoingRequest, Tracker};
 
@@ -25,6 +26,8 @@ const RESUMPTIONS: usize = 3;
 const REST: Duration = Duration::from_secs(1);
 /// Maximum time for the first event of the transport of 2024-11-05.
 const ENDPOINT: Duration = Duration::from_secs(5);
+/// Maximum time in which a session begins in place of a lost session.
+const RENEWAL: Duration = Duration::from_secs(30);
 const METHOD_NOT_FOUND: i32 = -32601;
 
 /// Answer to a request, and the rest of its response.
@@ -64,7 +67,7 @@ impl HttpWire {
     }
 
     async fn answer(
-        &self,
+        self: &Arc<Self>,
         request: &OutgoingRequest,
         line: Bytes,
         tracker: Option<&Tracker>,
@@ -83,17 +86,36 @@ impl HttpWire {
             return self.read(request, response).await;
         }
         // The server has forgotten the session, and has not run the request.
-        self.renew(generation).await?;
+        Arc::clone(self).renew(generation).await?;
         let response = self.post(line, self.request_headers(request, tracker)).await?;
         self.read(request, response).await
     }
 
-    /// Begins another session, unless another request has begun one since `generation`.
-    async fn renew(&self, generation: u64) -> Result<(), HttpFailure> {
-        let _renewal = self.renewal.lock().await;
-        if self.session.generation() != generation {
-            return Ok(());
+    /// Begins another session, unless another request has begun one since `generation`. The session belongs to all requests, so its
+    /// beginning does not end with the request that needs it first.
+    async fn renew(self: Arc<Self>, generation: u64) -> Result<(), HttpFailure> {
+        let renewal = tokio::spawn(async move {
+            let _renewal = self.renewal.lock().await;
+            if self.session.generation() != generation {
+                return Ok(());
+            }
+            tokio::select! {
+                begun = timeout(RENEWAL, self.begin_session()) => begun.unwrap_or_else(|_| {
+                    let limit = RENEWAL.as_secs();
+                    let reason = format!("`initialize` in place of a lost session has no answer for {limit} s");
+                    Err(HttpFailure::Unreachable(reason))
+                }),
+                () = self.wire.end.cancelled() => Err(HttpFailure::Unreachable(self.wire.end_reason())),
+            }
+        });
+        match renewal.await {
+            Ok(renewed) => renewed.map_err(HttpFailure::of_renewal),
+            // The task ends only with the runtime.
+            Err(error) => Err(HttpFailure::Unreachable(error.to_string())),
         }
+    }
+
+    async fn begin_session(&self) -> Result<(), HttpFailure> {
         let response = self
             .post(self.session.initialize(), http::HeaderMap::new())
             .await?;
@@ -111,12 +133,14 @@ impl HttpWire {
             }
         } else {
             let body = read(response.into_body(), self.message_bytes).await?;
-            serde_json::from_slice(&body).map_err(|_| status_failure(status, &headers, &body))?
+            if !status.is_success() {
+                return Err(status_failure(status, &headers, &body));
+            }
+            serde_json::from_slice(&body).map_err(|_| HttpFailure::Invalid("invalid JSON".to_owned()))?
         };
         if answer.get("result").is_none() {
-            return Err(HttpFailure::Invalid(
-                "`initialize` was refused in place of a lost session".to_owned(),
-            ));
+            let reason = "`initialize` was refused in place of a lost session";
+            return Err(HttpFailure::Unreachable(reason.to_owned()));
         }
         self.session.begin(&headers, &answer);
         self.notify_initialized().await?;
@@ -158,8 +182,9 @@ impl HttpWire {
             return self.read_stream(request, &parts.headers, stream).await;
         }
         let body = read(body, self.message_bytes).await?;
-        let message = serde_json::from_slice(&body).map_err(|_| {
-            HttpFailure::Invalid(if body.trim_ascii().is_empty() {
+        let is_empty = body.trim_ascii().is_empty();
+        let message = parse(body).await.map_err(|_| {
+            HttpFailure::Invalid(if is_empty {
                 format!("status {} without a message", parts.status.as_u16())
             } else if media_type.ends_with("json") {
                 "invalid JSON".to_owned()
@@ -254,6 +279,10 @@ impl HttpWire {
         let has_credentials = tracker.is_some_and(|tracker| tracker.has_credentials);
         let is_unauthorized = failure.is_unauthorized() && !has_credentials;
         let is_first = matches!(request.method.as_str(), "initialize" | "server/discover");
+        if is_unauthorized && let Some(tracker) = tracker {
+            // The server has not run the call.
+            tracker.is_sent.store(false, Ordering::Relaxed);
+        }
         let error = if request.method == "server/discover" && failure.may_be_legacy() {
             ErrorData::new(ErrorCode(METHOD_NOT_FOUND), failure.fact(&request.method), None)
         } else if is_first || is_unauthorized {

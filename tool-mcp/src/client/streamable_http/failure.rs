@@ -54,6 +54,15 @@ impl HttpFailure {
         matches!(self, Self::Status { status, .. } if status.is_client_error() && !self.is_unauthorized())
     }
 
+    /// Returns the failure of a request that needed another session, and was not run without it.
+    pub(super) fn of_renewal(self) -> Self {
+        match self {
+            Self::Unreachable(_) => self,
+            Self::Status { .. } if self.is_unauthorized() => self,
+            failure => Self::Unreachable(failure.fact("initialize")),
+        }
+    }
+
     /// Returns the fact for the host.
     pub(super) fn fact(&self, method: &str) -> String {
         match self {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -14,6 +15,9 @@ use crate::client::wire::{WireEnds, WireTransport};
 
 /// Maximum time in which requests wait for the stream of messages that belong to no request.
 const OPENING: Duration = Duration::from_secs(1);
+/// Maximum number of answers to requests of the server that are being sent. The server gets no more answers meanwhile, so that a flood of
+/// requests costs nothing.
+const ANSWERS: usize = 16;
 
 /// Sends the messages of a wire to a URL. Returns the transport for `rmcp`, and the task, which ends after the connection.
 pub(crate) fn connect(
@@ -31,6 +35,7 @@ pub(crate) fn connect(
         message_bytes,
     });
     let mut queue = ends.queue;
+    let answers = Arc::new(Semaphore::new(ANSWERS));
     let task = tokio::spawn(async move {
         loop {
             let outgoing = tokio::select! {
@@ -48,6 +53,17 @@ pub(crate) fn connect(
                 tokio::spawn(task.listen(opened.clone()));
                 // A server may ask the client for something during the first call, and only in this stream.
                 let _ = timeout(OPENING, opened.cancelled()).await;
+            } else if outgoing.is_answer {
+                let Ok(permit) = Arc::clone(&answers).try_acquire_owned() else {
+                    tracing::debug!(
+                        "a request of an MCP server has no answer, since too many answers are being sent"
+                    );
+                    continue;
+                };
+                tokio::spawn(async move {
+                    task.notify(outgoing.line).await;
+                    drop(permit);
+                });
             } else {
                 tokio::spawn(async move { task.notify(outgoing.line).await });
             }

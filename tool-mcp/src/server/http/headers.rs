@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName};
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use crate::adapt::revisions::LEGACY;
@@ -58,6 +58,15 @@ pub(crate) fn has_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();
     kind.trim().eq_ignore_ascii_case("application/json")
+}
+
+/// Returns the reason why a body with these headers cannot be read: clients of the official SDKs compress none.
+pub(crate) fn unread_encoding(headers: &HeaderMap) -> Option<&'static str> {
+    let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
+    let is_other = |encoding: &HeaderValue| !encoding.as_bytes().eq_ignore_ascii_case(b"identity");
+    encodings
+        .any(is_other)
+        .then_some("unsupported `content-encoding`; expected none")
 }
 
 /// Returns whether a request needs no handshake: its metadata or its header have a revision of 2026-07-28 or later.

@@ -1,17 +1,19 @@
 //! Response to a request.
 
 use std::error::Error;
+use std::sync::Arc;
 
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode};
 use http_body::Body;
 use serde_json::Value;
 
+use crate::adapt::json::parse;
 use crate::server::dispatch::{Caller, Reply, Subscription};
 use crate::server::http::body::McpBody;
 use crate::server::http::headers::{self, Accepted};
 use crate::server::http::principal::McpPrincipal;
-use crate::server::http::request_body::{UnreadBody, read};
+use crate::server::http::request_body::{TIME, UnreadBody, read};
 use crate::server::http::rules::HttpRules;
 use crate::server::mcp_server::McpServer;
 use crate::server::message::{Incoming, RejectedMessage, Request, RpcError, answer};
@@ -47,15 +49,31 @@ impl McpServer {
             let reason = "expected `application/json, text/event-stream` as `Accept`";
             return refusal(StatusCode::NOT_ACCEPTABLE, reason);
         }
-        let body = match read(body, rules.body_bytes).await {
+        if let Some(reason) = headers::unread_encoding(&parts.headers) {
+            return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason);
+        }
+        let mut reserved = self.shared.bodies.begin(rules.body_bytes);
+        let body = match read(body, rules.body_bytes, &mut reserved).await {
             Ok(body) => body,
             Err(UnreadBody::TooLarge) => {
                 let reason = format!("expected a body of at most {} bytes", rules.body_bytes);
                 return refusal(StatusCode::PAYLOAD_TOO_LARGE, reason);
             }
+            Err(UnreadBody::OverBudget) => {
+                let reason = "the bodies of all requests are too large together; send this one later";
+                let mut response = refusal(StatusCode::SERVICE_UNAVAILABLE, reason);
+                response
+                    .headers_mut()
+                    .insert(RETRY_AFTER, HeaderValue::from_static("1"));
+                return response;
+            }
+            Err(UnreadBody::TimedOut) => {
+                let reason = format!("the body took longer than {} s", TIME.as_secs());
+                return refusal(StatusCode::REQUEST_TIMEOUT, reason);
+            }
             Err(UnreadBody::Failed(reason)) => return refusal(StatusCode::BAD_REQUEST, reason),
         };
-        let message = match serde_json::from_slice(&body) {
+        let message = match parse(body).await {
             Ok(message) => message,
             Err(error) => {
                 let error = RpcError::new(RpcError::PARSE_ERROR, format!("invalid JSON: {error}"));
@@ -77,6 +95,7 @@ impl McpServer {
             principal: principal.name,
             context: principal.context,
             is_notified: false,
+            body: Some(Arc::new(reserved)),
         };
         if headers::is_modern(&request, &parts.headers) {
             let checked = headers::check(&request, &parts.headers).and_then(|()| request.check_meta());

@@ -81,7 +81,8 @@ impl McpService {
         self
     }
 
-    /// Sets the maximum number of bytes of a request. The default is 16 MiB.
+    /// Sets the maximum number of bytes of a request. The default is 16 MiB. The bodies of all requests, up to the ends of their calls, have at
+    /// most 64 MiB, or four times this number; a further request is refused with 503.
     #[must_use]
     pub fn with_max_body_bytes(mut self, bytes: usize) -> Self {
         Arc::make_mut(&mut self.rules).body_bytes = bytes;

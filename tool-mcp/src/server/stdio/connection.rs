@@ -62,6 +62,8 @@ impl StdioConnection {
                 principal,
                 context,
                 is_notified: true,
+                #[cfg(feature = "http")]
+                body: None,
             },
             server,
             output,
