@@ -32,6 +32,7 @@ pub(crate) mod local_leases;
 pub mod memory;
 pub(crate) mod database;
 pub mod file;
+mod added_defaults;
 pub(crate) mod recognize;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::added_defaults::without_added;
 use super::chain::{AnswerContent, ChainKey, Digest, Group, Groups, exact_chain, groups};
 use super::finder::Finder;
 use super::principal::Principal;
 use super::record::{SessionId, Turn};
 use super::store::{Lookup, MAX_TURNS_OF_POINT, SessionStore, StoreError};
-use crate::wire::block::BlockText;
+use crate::wire::block::{Block, BlockText};
 use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
@@ -400,7 +401,7 @@ fn restore_minted(
     index: usize,
     turn: Arc<Turn>,
 ) {
-    if is_echo(key, group_blocks(request, &recognized.groups, index), &turn) {
+    if is_echo_of(key, request, &recognized.groups, index, &turn) {
         recognized.turns.insert(index, turn);
         recognized.last_known = Some(index);
     } else {
@@ -488,6 +489,20 @@ async fn find_exact(
     Ok(())
 }
 
+/// Returns whether a group of messages equals a turn's visible message, except for changes that clients make.
+fn is_echo_of(
+    key: &ChainKey,
+    request: &MessagesRequest,
+    groups: &[Group],
+    index: usize,
+    turn: &Turn,
+) -> bool {
+    let blocks = group_blocks(request, groups, index);
+    is_echo(key, blocks.clone(), turn)
+        || without_added(request, blocks, turn)
+            .is_some_and(|blocks| is_echo(key, blocks.iter().map(Block::borrowed), turn))
+}
+
 /// Returns whether the blocks equal a turn's visible blocks, except for the division of texts and for invalid arguments.
 fn is_echo<'b>(key: &ChainKey, blocks: impl Iterator<Item = BlockText<'b>> + Clone, turn: &Turn) -> bool {
     let content = AnswerContent::new(key, &blocks);
@@ -521,7 +536,7 @@ async fn restore_echoes(
         let call = call_digest(key, &client.principal, &id);
         if let Some(turn) = finder.turn_of_call(call).await?
             && turn.session == last.session
-            && is_echo(key, group_blocks(request, &recognized.groups, index), &turn)
+            && is_echo_of(key, request, &recognized.groups, index, &turn)
         {
             recognized.turns.insert(index, turn);
         }

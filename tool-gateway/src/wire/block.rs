@@ -161,9 +161,14 @@ impl<'b> BlockText<'b> {
     pub(crate) fn with_string(&self, field: &str, value: &str) -> Block {
         let mut json = String::new();
         push_string(&mut json, value);
+        self.with_json(field, &json)
+    }
+
+    /// Returns a copy with another value of a field, as JSON.
+    pub(crate) fn with_json(&self, field: &str, json: &str) -> Block {
         Block {
             raw_input: self.raw_input.map(|raw| Arc::new(raw.to_owned())),
-            ..Block::new(set_field(&self.json, field, &json))
+            ..Block::new(set_field(&self.json, field, json))
         }
     }
 }

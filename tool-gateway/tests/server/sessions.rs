@@ -410,6 +410,51 @@ async fn edited_suspended_turn_is_forwarded_unchanged() {
     lab.assert_well_formed();
 }
 
+/// Claude Code adds the defaults of its schema to the calls that it echoes.
+#[tokio::test]
+async fn defaults_that_a_client_adds_to_its_calls_keep_the_internal_calls() {
+    for is_stream in [false, true] {
+        let lab = Lab::in_order(json!([
+            says(&[text("One."), call("lookup", "a"), call("edit", "b")]),
+            says(&[text("Two."), call("lookup", "c"), call("edit", "d")]),
+            says(&[text("Three.")]),
+            says(&[text("Four.")]),
+            says(&[text("Five.")]),
+        ]));
+        let mut chat = Chat::new(is_stream);
+        let schema =
+            json!({ "type": "object", "properties": { "all": { "type": "boolean", "default": false } } });
+        let tools = chat.body["tools"].as_array_mut().unwrap();
+        tools.push(json!({ "name": "edit", "input_schema": schema }));
+        let mut reply = chat.say(&lab, "go").await;
+        for _ in 0..2 {
+            let echo = chat.messages().last_mut().unwrap()["content"]
+                .as_array_mut()
+                .unwrap();
+            echo.last_mut().unwrap()["input"]["all"] = false.into();
+            reply = chat.answer(&lab, &reply).await;
+        }
+        assert_eq!(reply.text(), "Three.");
+        chat.say(&lab, "on").await;
+        let sent = lab.last_seen().to_string();
+        assert!(
+            sent.contains("lookup of a") && sent.contains("lookup of c"),
+            "{sent}"
+        );
+        assert!(
+            !sent.contains("\"all\":false}"),
+            "the model sent no default: {sent}"
+        );
+        lab.assert_well_formed();
+        lab.assert_one_prefix();
+        // Another value is an edit.
+        let edited = chat.messages()[1]["content"].as_array_mut().unwrap();
+        edited.last_mut().unwrap()["input"]["all"] = true.into();
+        chat.say(&lab, "on").await;
+        assert!(!lab.last_seen().to_string().contains("lookup of a"));
+    }
+}
+
 #[tokio::test]
 async fn truncated_and_compacted_histories_go_up_as_they_were_sent() {
     let lab = Lab::in_order(json!([
