@@ -67,7 +67,7 @@ impl SavedDocument {
         match self.saved {
             Saved::Replaced => "",
             Saved::InPlace => {
-                "\nNote: the file was written in place, since it has several names (hard links) or another owner."
+                "\nNote: the file was written in place, since it has several names (hard links), or an owner or attributes that a new file cannot have."
             }
         }
     }

@@ -27,6 +27,8 @@ pub(crate) mod folder;
 pub(crate) mod place;
 pub(crate) mod load;
 pub(crate) mod state;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod attributes;
 pub(crate) mod save;
 #[cfg(feature = "files")]
 pub(crate) mod ignore_rules;

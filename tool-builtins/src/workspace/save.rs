@@ -1,13 +1,15 @@
-//! Saving: a file is replaced completely or not at all, with its permissions, links and owner.
+//! Saving: a file is replaced completely or not at all, with its permissions, links, owner and extended attributes.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 
 use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+use cap_std::fs::{Dir, File, OpenOptions};
 use tool_runtime::{CancellationToken, ToolError};
 
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+use super::attributes::FileAttributes;
 use super::error::ErrorCode;
 use super::load::{FileVersion, LoadedFile, OpenedFile};
 use super::place::{Place, Target};
@@ -21,7 +23,7 @@ const NAMES: usize = 16;
 pub(crate) enum Saved {
     /// The file was replaced by a rename, or created.
     Replaced,
-    /// The bytes of the file were overwritten, since the file has several names or an owner that a new file cannot have.
+    /// The bytes of the file were overwritten, since the file has several names, or an owner or attributes that a new file cannot have.
     InPlace,
 }
 
@@ -42,7 +44,7 @@ impl Workspace {
         }
         let mut temporary = TemporaryFile::create(&loaded.parent, true).map_err(failed)?;
         temporary.write(bytes, self.is_durable).map_err(failed)?;
-        if !temporary.adopt(&loaded.metadata).map_err(failed)? {
+        if !temporary.adopt(loaded).map_err(failed)? {
             drop(temporary);
             return self.overwrite(loaded, bytes, cancel);
         }
@@ -242,8 +244,9 @@ impl<'d> TemporaryFile<'d> {
         Ok(())
     }
 
-    /// Gives the file the owner and the permissions of another file. Returns `false` if it cannot have this owner.
-    fn adopt(&self, original: &Metadata) -> io::Result<bool> {
+    /// Gives the file the owner, the extended attributes and the permissions of another file. Returns `false` if it cannot have them.
+    fn adopt(&self, loaded: &LoadedFile) -> io::Result<bool> {
+        let original = &loaded.metadata;
         #[cfg(unix)]
         {
             use cap_std::fs::MetadataExt as _;
@@ -256,7 +259,19 @@ impl<'d> TemporaryFile<'d> {
                 }
             }
         }
-        // After the owner: a change of the owner clears bits.
+        #[cfg(any(target_os = "linux", target_os = "macos"))]
+        {
+            let opened = OpenedFile::open(&loaded.parent, &loaded.name)?;
+            let attributes = opened.map(|opened| FileAttributes::read(&opened.file));
+            if attributes.is_some_and(|attributes| {
+                attributes
+                    .and_then(|attributes| attributes.apply(&self.file))
+                    .is_err()
+            }) {
+                return Ok(false);
+            }
+        }
+        // After the owner and the attributes: a change of the owner clears bits.
         self.file.set_permissions(original.permissions())?;
         Ok(true)
     }

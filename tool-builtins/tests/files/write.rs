@@ -281,6 +281,78 @@ async fn permissions_and_links_stay() {
     assert!(!names.iter().any(|name| name.starts_with(".tmp")), "{names:?}");
 }
 
+/// Returns the entries of an access control list in the form of the kernel: tag, permissions and id of each.
+#[cfg(target_os = "linux")]
+fn access_list(entries: &[(u16, u16, u32)]) -> Vec<u8> {
+    let entries = entries.iter().flat_map(|(tag, permissions, id)| {
+        [
+            tag.to_le_bytes().to_vec(),
+            permissions.to_le_bytes().to_vec(),
+            id.to_le_bytes().to_vec(),
+        ]
+        .concat()
+    });
+    2_u32.to_le_bytes().into_iter().chain(entries).collect()
+}
+
+/// An edited file has the access control list and the attributes of the old one, and none that its folder gives to new files.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn access_lists_and_attributes_stay() {
+    use rustix::fs::{XattrFlags, getxattr_query, setxattr};
+    use std::os::unix::fs::MetadataExt as _;
+
+    const NO_ID: u32 = u32::MAX;
+    const ACCESS: &str = "system.posix_acl_access";
+    let folder = TestFolder::new();
+    folder.write("a", "one\n");
+    folder.write("plain", "one\n");
+    let path = |name: &str| folder.path.join(name);
+    let set = |name: &str, attribute: &str, value: &[u8]| {
+        setxattr(path(name), attribute, value, XattrFlags::empty())
+    };
+    let value = |name: &str, attribute: &str| {
+        let mut value = vec![0; getxattr_query(path(name), attribute).ok()?];
+        rustix::fs::getxattr(path(name), attribute, &mut value[..]).ok()?;
+        Some(value)
+    };
+    // Owner, user 12345, group, mask and others.
+    let list = access_list(&[
+        (1, 6, NO_ID),
+        (2, 4, 12345),
+        (4, 0, NO_ID),
+        (16, 4, NO_ID),
+        (32, 0, NO_ID),
+    ]);
+    if set("a", ACCESS, &list)
+        .and_then(|()| set("a", "user.note", b"mine"))
+        .is_err()
+    {
+        eprintln!("SKIPPED: the file system has no access control lists or attributes");
+        return;
+    }
+    let default = access_list(&[
+        (1, 7, NO_ID),
+        (2, 7, 4711),
+        (4, 0, NO_ID),
+        (16, 7, NO_ID),
+        (32, 0, NO_ID),
+    ]);
+    set(".", "system.posix_acl_default", &default).unwrap();
+    let mode = |name: &str| fs::metadata(path(name)).unwrap().mode();
+    let before = [mode("a"), mode("plain")];
+    for name in ["a", "plain"] {
+        let edit = json!({ "file_path": name, "old_string": "one", "new_string": "two" });
+        let answer = folder.call("Edit", edit).await;
+        assert!(!answer.ok().contains("in place"), "{}", answer.text());
+        assert_eq!(folder.text(name), "two\n");
+    }
+    assert_eq!([mode("a"), mode("plain")], before);
+    assert_eq!(value("a", ACCESS), Some(list));
+    assert_eq!(value("a", "user.note").as_deref(), Some(&b"mine"[..]));
+    assert_eq!(value("plain", ACCESS), None);
+}
+
 #[tokio::test]
 async fn read_only_workspace_and_denied_paths_are_not_written() {
     let folder = TestFolder::with(WorkspaceOptions::read_only);
