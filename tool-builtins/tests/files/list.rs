@@ -63,6 +63,35 @@ async fn long_list_ends_with_what_is_missing() {
     );
 }
 
+/// A process that may open few files lists many folders: at the top, and one in another.
+#[cfg(unix)]
+#[test]
+fn few_files_are_open_at_a_time() {
+    const NAME: &str = "list::few_files_are_open_at_a_time";
+    const CHILD: &str = "LIST_WITH_FEW_FILES";
+    if std::env::var_os(CHILD).is_none() {
+        // In another process, since the limit holds for all tests of this one.
+        let output = std::process::Command::new("sh")
+            .args(["-c", "ulimit -n 48 && exec \"$0\" --exact \"$1\" --nocapture"])
+            .arg(std::env::current_exe().unwrap())
+            .arg(NAME)
+            .env(CHILD, "1")
+            .output()
+            .unwrap();
+        return assert!(output.status.success(), "{output:?}");
+    }
+    let folder = TestFolder::new();
+    for at in 0..400 {
+        folder.write(&format!("f{at:03}/n"), "needle");
+    }
+    let deep: String = (0..100).map(|_| "d/").collect();
+    folder.write(&format!("{deep}n"), "needle");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let list = runtime.unwrap().block_on(folder.call("LS", json!({})));
+    assert_eq!(list.ok().lines().count(), 400 * 2 + 101, "{}", list.text());
+    assert!(!list.text().contains("cannot be listed"), "{}", list.text());
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn links_show_their_target() {

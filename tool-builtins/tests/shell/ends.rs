@@ -287,4 +287,7 @@ async fn output_of_processes_that_continue_is_limited() {
         "{}",
         &text[..200]
     );
+    for output in lab.outputs() {
+        assert!(fs::metadata(output).unwrap().len() <= 64 << 20);
+    }
 }
