@@ -1,9 +1,14 @@
 //! Edits of real files through inexact quotes: the result is the one of the exact quote, or the file is unchanged.
+//!
+//! `EDIT_CASES=FILE` writes the cases for `benches/peers/edits.mjs`, which makes the same edits with other tools.
 
 use std::fmt;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::folder::TestFolder;
@@ -415,6 +420,23 @@ fn assert_other_lines_are_equal(edit: &ExactEdit, before: &str, after: &str) {
     assert!(after.starts_with(&head) && after.ends_with(&tail), "{edit:?}");
 }
 
+/// A file that receives a line of JSON for each case, if `EDIT_CASES` names a file.
+struct RecordedCases(Option<fs::File>);
+
+impl RecordedCases {
+    fn create() -> Self {
+        Self(std::env::var_os("EDIT_CASES").map(|path| fs::File::create(path).unwrap()))
+    }
+
+    /// Writes a case with the bytes of the file before and after the exact edit. `applied` states whether this edit was applied.
+    fn write(&mut self, [old, new]: [&str; 2], [before, after]: [&[u8]; 2], is_exact: bool, applied: bool) {
+        let Some(file) = &mut self.0 else { return };
+        let [before, after] = [before, after].map(|bytes| STANDARD.encode(bytes));
+        let case = json!({ "old": old, "new": new, "before": before, "after": after, "is_exact": is_exact, "applied": applied });
+        writeln!(file, "{case}").unwrap();
+    }
+}
+
 #[tokio::test]
 async fn inexact_quote_has_the_result_of_the_exact_one() {
     let cases = if std::env::var_os("EDIT_LONG").is_some() {
@@ -431,6 +453,7 @@ async fn inexact_quote_has_the_result_of_the_exact_one() {
     let random = &mut Random(36);
     let mut counts = Counts::default();
     let mut refusals = std::collections::BTreeMap::<String, usize>::new();
+    let mut recorded = RecordedCases::create();
     let mut case = 0;
     while case < cases {
         let form = random.pick(&FORMS);
@@ -459,7 +482,10 @@ async fn inexact_quote_has_the_result_of_the_exact_one() {
         let is_exact = view.contains(&sent);
         let has_one_reading = !is_exact && slip.has_one_reading(&view, &edit, &new);
         counts.one_reading += usize::from(has_one_reading);
-        match edited(&folder, &bytes, &old, &new).await {
+        let result = edited(&folder, &bytes, &old, &new).await;
+        let after = result.as_ref().unwrap_or(&exact);
+        recorded.write([&old, &new], [&bytes, after], is_exact, result.is_ok());
+        match result {
             Err(message) => {
                 counts.refused += 1;
                 if has_one_reading {
