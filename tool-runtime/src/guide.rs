@@ -86,4 +86,6 @@ chapters! {
     /// [`ToolRegistry::remove_session`](crate::ToolRegistry::remove_session),
     /// [`permission::AllowRules`](crate::permission::AllowRules).
     _14_sessions "docs/guide/14_sessions.md",
+    /// Items: [`State`](crate::State), [`permission::Permission`](crate::permission::Permission).
+    _15_machine "docs/guide/15_machine.md",
 }
