@@ -42,7 +42,10 @@ const KNOWN: &[(&str, &[&str])] = &[
         &["Mutex", "mpsc"],
     ),
     // This lock, and permits of answers, which belong to one task.
-    ("tool-mcp/src/client/streamable_http/task.rs", &["Mutex", "Semaphore"]),
+    (
+        "tool-mcp/src/client/streamable_http/task.rs",
+        &["Mutex", "Semaphore"],
+    ),
     // The values of a session, written and read in one step each.
     (
         "tool-mcp/src/client/streamable_http/session.rs",
@@ -151,6 +154,8 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-gateway/src/session/clock.rs", &["Mutex", "watch"]),
     // The open database is read by its users, and replaced by one thread at a time.
     ("tool-gateway/src/session/database.rs", &["RwLock"]),
+    // One connection, and one record of failures; each use is one step.
+    ("tool-gateway/src/session/redis/link.rs", &["Mutex"]),
     // A table that only grows.
     ("tool-gateway/src/settings/permissions.rs", &["RwLock"]),
     ("tool-gateway/src/session/memory.rs", &["Mutex", "MutexGuard"]),

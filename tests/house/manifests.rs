@@ -122,13 +122,13 @@ fn repair_and_check_need_no_server() {
     for line in optional {
         let name = line.split(' ').next().unwrap_or_default();
         assert!(
-            name.contains("opentelemetry") || name == "tool-mcp",
+            name.contains("opentelemetry") || ["redis", "tool-mcp"].contains(&name),
             "tool-gateway has no feature for `{name}`"
         );
     }
     assert_eq!(
         names("tool-gateway/Cargo.toml", "features"),
-        ["default", "mcp", "otlp"]
+        ["default", "mcp", "otlp", "redis"]
     );
 }
 

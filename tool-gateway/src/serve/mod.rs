@@ -6,6 +6,7 @@ mod log;
 mod client_stream;
 mod command_sessions;
 mod connections;
+mod waiting;
 mod otlp;
 mod stop_signals;
 #[cfg(feature = "mcp")]
@@ -120,6 +121,10 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         commands: commands.as_ref().map(Commands::to_string),
     };
     started.print(&gateway, &servers, traces);
+    tokio::select! {
+        () = waiting::wait_for_store(&store, &listener, base_path, ClientTimes::new(&limits)) => {}
+        () = signals.received(1) => return Ok(Outcome::Success),
+    }
     let turns = gateway.turns();
     let (mut router, metrics_router) = gateway.routers();
     if !base_path.is_empty() {

@@ -33,6 +33,8 @@ pub mod memory;
 pub(crate) mod database;
 pub mod file;
 mod added_defaults;
+#[cfg(feature = "redis")]
+pub mod redis;
 pub(crate) mod recognize;
 #[cfg(test)]
 pub(crate) mod tests;

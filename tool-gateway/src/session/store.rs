@@ -111,6 +111,12 @@ pub trait SessionStore: Send + Sync + 'static {
         None
     }
 
+    /// Returns an error if the store has not answered for a time, so that a load balancer sends requests to another gateway. A store with
+    /// connections connects, and reads its [secret](Self::secret).
+    fn check(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// Returns the size of the store, if it is known.
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
         Box::pin(async { Ok(None) })

@@ -44,7 +44,7 @@ pub(crate) struct ServeOptions {
     /// The former name of `--tools`. Its value is rejected with a message that names `--tools`.
     #[arg(long = "internal", value_name = "NAMES", hide = true, value_parser = renamed)]
     _internal: Option<Infallible>,
-    /// Store of the sessions: `memory`, or `file:PATH` to keep sessions after the program ends [default: memory]
+    /// Store of the sessions: `memory`, `file:PATH` to keep sessions after the program ends, or `redis://HOST:PORT` to share them between gateways [default: memory]
     #[arg(long, value_name = "STORE", value_parser = str::parse::<StoreLocation>)]
     pub(crate) store: Option<StoreLocation>,
     /// Formats of tool calls that are recovered from text, separated by commas: tags, json, python

@@ -10,17 +10,21 @@ use serde::Deserialize;
 use super::units;
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
+#[cfg(feature = "redis")]
+use crate::session::redis::{RedisAddress, RedisStore};
 use crate::session::store::{
     DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, Reach, SessionStore, StoreError,
 };
 
-/// Location of the sessions: `memory` or `file:PATH`.
+/// Location of the sessions: `memory`, `file:PATH`, or the URL of a Redis server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) enum StoreLocation {
     #[default]
     Memory,
     File(PathBuf),
+    #[cfg(feature = "redis")]
+    Redis(RedisAddress),
 }
 
 impl TryFrom<String> for StoreLocation {
@@ -38,7 +42,15 @@ impl FromStr for StoreLocation {
         match text.split_once(':') {
             None if text == "memory" => Ok(Self::Memory),
             Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
-            _ => Err("expected `memory` or `file:PATH`".to_owned()),
+            #[cfg(feature = "redis")]
+            Some(("redis" | "rediss" | "redis+cluster" | "rediss+cluster", _)) => {
+                text.parse().map(Self::Redis)
+            }
+            #[cfg(not(feature = "redis"))]
+            Some(("redis" | "rediss" | "redis+cluster" | "rediss+cluster", _)) => {
+                Err("this program was built without the feature `redis`".to_owned())
+            }
+            _ => Err("expected `memory`, `file:PATH` or `redis://HOST:PORT`".to_owned()),
         }
     }
 }
@@ -49,6 +61,8 @@ impl StoreLocation {
         match self {
             Self::Memory => Reach::Process,
             Self::File(_) => Reach::Machine,
+            #[cfg(feature = "redis")]
+            Self::Redis(_) => Reach::Shared,
         }
     }
 }
@@ -108,6 +122,14 @@ impl SessionSettings {
                 if let Some(bytes) = self.max_bytes {
                     store = store.with_max_bytes(bytes);
                 }
+                Arc::new(store)
+            }
+            #[cfg(feature = "redis")]
+            StoreLocation::Redis(address) => {
+                let store = RedisStore::new(address, None)?
+                    .with_ttl(self.ttl)
+                    .with_max_turns_per_client(self.client_turns)
+                    .with_max_bytes_per_client(self.client_bytes);
                 Arc::new(store)
             }
         })

@@ -372,7 +372,7 @@ decision = "deny"
         "{stderr}"
     );
     for wanted in [
-        "gateway.toml:3: store: expected `memory` or `file:PATH`",
+        "gateway.toml:3: store: expected `memory`, `file:PATH` or `redis://HOST:PORT`",
         "gateway.toml:8: tools.names: there is no tool `TodoRaed`; the tools are TodoWrite, TodoRead; did you mean `TodoRead`?",
         "gateway.toml:10: tools.ofer: unknown key; expected one of `names`, `offer`, `ownership`, `internal`, `external`, \
          `deferred`, `alias`, `bash`; did you mean `offer`?",

@@ -62,7 +62,7 @@ fn startup_errors_state_the_solution() {
         ),
         (
             &["serve", "--upstream-kind", "script", "--store", "disk:/tmp"],
-            "expected `memory` or `file:PATH`",
+            "expected `memory`, `file:PATH` or `redis://HOST:PORT`",
         ),
         (
             &[

@@ -166,9 +166,15 @@ async fn health() -> &'static str {
     "ok\n"
 }
 
-/// Handles `GET /readyz`: returns an error with status 503 if the gateway is being stopped, or a required MCP server has not listed its tools.
+/// Handles `GET /readyz`: returns an error with status 503 if the gateway is being stopped, the session store does not answer, or a required
+/// MCP server has not listed its tools.
 async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, ApiError> {
     check_open(&shared)?;
+    if let Err(error) = shared.store.check().await {
+        tracing::debug!(%error, "the session store does not answer");
+        let message = "the session store does not answer";
+        return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message));
+    }
     let missing = shared.mcp.missing();
     if missing.is_empty() {
         return Ok("ok\n");

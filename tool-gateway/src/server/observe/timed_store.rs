@@ -101,6 +101,10 @@ impl SessionStore for TimedStore {
         self.timed("remove_expired", self.store.remove_expired())
     }
 
+    fn check(&self) -> StoreFuture<'_, ()> {
+        Box::pin(in_time(self.store.check()))
+    }
+
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
         Box::pin(in_time(self.store.size()))
     }

@@ -17,14 +17,15 @@ async fn stores_stay_within_their_caps() {
     let file = FileStore::open(folder.file()).unwrap();
     caps_the_turns_of_a_client(&MemoryStore::new().with_max_turns_per_client(2)).await;
     caps_the_turns_of_a_client(&file.clone().with_max_turns_per_client(2)).await;
-    caps_the_bytes_of_a_session(&MemoryStore::new().with_max_bytes(33_000), 33_000).await;
-    caps_the_bytes_of_a_session(&file.clone().with_max_bytes(20_000), 20_000).await;
+    let content = |bytes| "x".repeat(bytes);
+    caps_the_bytes_of_a_session(&MemoryStore::new().with_max_bytes(33_000), 33_000, content).await;
+    caps_the_bytes_of_a_session(&file.clone().with_max_bytes(20_000), 20_000, content).await;
     caps_the_keys_of_a_session(&MemoryStore::new()).await;
     caps_the_keys_of_a_session(&file).await;
 }
 
 /// With two turns per client, the oldest turns over the maximum are removed, except the turn that is being saved.
-async fn caps_the_turns_of_a_client(store: &dyn SessionStore) {
+pub(crate) async fn caps_the_turns_of_a_client(store: &dyn SessionStore) {
     let kept = async || {
         let mut kept = Vec::new();
         for point in ["a1", "a2", "a3", "b1", "b2", "b3", "b4"] {
@@ -58,7 +59,11 @@ async fn caps_the_turns_of_a_client(store: &dyn SessionStore) {
 }
 
 /// Uses a maximum of about 13 turns. A single session stays within this maximum.
-async fn caps_the_bytes_of_a_session(store: &dyn SessionStore, max_bytes: usize) {
+pub(crate) async fn caps_the_bytes_of_a_session(
+    store: &dyn SessionStore,
+    max_bytes: usize,
+    content: impl Fn(usize) -> String,
+) {
     let kept = async || {
         let mut kept = Vec::new();
         for id in 0..=50 {
@@ -76,14 +81,14 @@ async fn caps_the_bytes_of_a_session(store: &dyn SessionStore, max_bytes: usize)
     // A large turn displaces as many turns as it needs, and is kept even if its size is over the maximum.
     for bytes in [max_bytes - 1_000, 5 * max_bytes] {
         let mut large = turn("50", "a", "50");
-        large.truth[0].blocks = vec![Block::text(&"x".repeat(bytes))];
+        large.truth[0].blocks = vec![Block::text(&content(bytes))];
         save(store, large).await;
         assert_eq!(kept().await, ["50"]);
     }
 }
 
 /// A client may use many keys for one session. Only the latest keys find the session.
-async fn caps_the_keys_of_a_session(store: &dyn SessionStore) {
+pub(crate) async fn caps_the_keys_of_a_session(store: &dyn SessionStore) {
     let keys: Vec<_> = (0..=MAX_KEYS_OF_SESSION)
         .map(|key| format!("key {key}"))
         .collect();
@@ -156,7 +161,7 @@ async fn a_client_over_its_cap_displaces_its_own_sessions_only() {
 }
 
 /// Saves with three turns per client, and with this time between two sessions.
-async fn displaces_own_sessions(store: &dyn SessionStore, between: Duration) {
+pub(crate) async fn displaces_own_sessions(store: &dyn SessionStore, between: Duration) {
     save(store, turn("a0", "ada/1", "a0")).await;
     for id in ["suspended-1", "b1", "b2", "b3"] {
         save(store, turn(id, &format!("bo/{id}"), id)).await;

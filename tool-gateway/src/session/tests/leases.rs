@@ -64,7 +64,7 @@ impl Instance<'_> {
 }
 
 /// Tests any store. `wait` lets time pass.
-async fn has_leases(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
+pub(crate) async fn has_leases(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
     let [one, two] = [1, 2].map(|number| Instance { store, number });
     is_taken_once(one, two).await;
     is_taken_over(one, two, &wait).await;

@@ -8,10 +8,10 @@ pub(super) mod work;
     reason = "an example of the documentation"
 )]
 mod own_store;
-mod conformance;
-mod leases;
-mod model;
-mod caps;
+pub(crate) mod conformance;
+pub(crate) mod leases;
+pub(crate) mod model;
+pub(crate) mod caps;
 mod expiry;
 mod damaged_files;
 mod growth;
@@ -30,7 +30,7 @@ use super::turn_record::TurnRecord;
 use crate::wire::block::Block;
 use crate::wire::role::Role;
 
-fn digest(name: &str) -> Digest {
+pub(crate) fn digest(name: &str) -> Digest {
     ChainKey::new([1; 32]).digest(&[name.as_bytes()])
 }
 

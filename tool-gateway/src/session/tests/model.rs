@@ -31,7 +31,7 @@ async fn stores_follow_a_model() {
 }
 
 /// Runs a random history with branches, turns that are saved again, and keys that move between sessions.
-pub(super) async fn follows_a_model(store: &dyn SessionStore, seed: u64, turns: usize) -> Model {
+pub(crate) async fn follows_a_model(store: &dyn SessionStore, seed: u64, turns: usize) -> Model {
     let (mut random, mut model) = (Random(seed), Model::default());
     for saved in 1..=turns {
         model.save_one(store, &mut random, "").await;
@@ -104,7 +104,7 @@ const CLIENTS: [&str; 2] = ["ada", "bob"];
 
 /// Expected content of a store.
 #[derive(Clone, Default)]
-pub(super) struct Model {
+pub(crate) struct Model {
     /// In the order in which they were saved.
     turns: Vec<Turn>,
     calls: HashMap<String, String>,

@@ -169,7 +169,7 @@ fn mistakes_in_values_name_line_key_and_expectation() {
         (
             "store = \"disk\"\ntools.offer = \"alway\"\n",
             &[
-                "1: store: expected `memory` or `file:PATH`",
+                "1: store: expected `memory`, `file:PATH` or `redis://HOST:PORT`",
                 "2: tools.offer: invalid value \"alway\"; expected `declared` or `always`; did you mean `always`?",
             ],
         ),

@@ -1,0 +1,494 @@
+//! [`RedisStore`]: sessions in Redis, which several gateways use at the same time.
+
+mod address;
+mod keys;
+mod packing;
+mod scripts;
+mod link;
+mod replies;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+pub use self::address::RedisAddress;
+use self::keys::{ClientKeys, SECRET};
+use self::link::Link;
+use self::packing::Packing;
+use self::replies::{ScriptReply, invalid};
+use self::scripts::Scripts;
+use super::chain::Digest;
+use super::lease::{CLIENT_MARK, LEASE_TIME};
+use super::record::{Session, SessionId};
+use super::store::{
+    Appended, DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, FoundCall, FoundEntries,
+    FoundTurn, Lease, LeaseOutcome, LeaseRequest, Lookup, Progress, Reach, SaveOutcome, SavedTurn,
+    SessionStore, StoreError, StoreFuture, StoredTurn,
+};
+use super::turn_record::TurnRecord;
+
+/// Keeps sessions in Redis 6.2 or later, or in Valkey, for several gateways at the same time. Each operation is one script, which Redis
+/// executes atomically. All keys of a client are in one slot of a cluster. Sessions expire by the clock of the server.
+///
+/// The user of Redis needs the commands of the scripts, `EVALSHA`, `EVAL`, `GET`, `SET`, `PING`, and keys that begin with `tg1:`.
+///
+/// ```no_run
+/// use tool_gateway::session::redis::RedisStore;
+///
+/// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
+/// let store = RedisStore::new(&"redis://localhost:6379".parse()?, None)?;
+/// store.connect().await?;
+/// let gateway = tool_gateway::Gateway::new(tool_runtime::ToolRegistry::new(), tool_gateway::upstream::ScriptUpstream::embedded());
+/// let gateway = gateway.with_store(store);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct RedisStore {
+    link: Arc<Link>,
+    scripts: Arc<Scripts>,
+    packing: Packing,
+    secret: Arc<OnceLock<[u8; 32]>>,
+    /// Hosts and ports.
+    name: String,
+    ttl: Duration,
+    max_turns_per_client: u64,
+    max_bytes_per_client: u64,
+}
+
+/// Time for which the progress of a request is kept after its last change.
+const LOG_TIME: Duration = Duration::from_secs(24 * 3600);
+
+/// Estimated sizes in bytes of a turn's entries in Redis, of a call, and of a key of the client.
+const ENTRY_BYTES: usize = 1536;
+const CALL_BYTES: usize = 256;
+const KEY_BYTES: usize = 256;
+
+impl RedisStore {
+    /// Creates a store that connects with its first operation.
+    ///
+    /// # Errors
+    ///
+    /// If the address is not supported.
+    pub fn new(address: &RedisAddress, password: Option<&str>) -> Result<Self, StoreError> {
+        Ok(Self {
+            link: Arc::new(Link::new(address, password)?),
+            scripts: Arc::new(Scripts::new()),
+            packing: Packing::default(),
+            secret: Arc::default(),
+            name: address.to_string(),
+            ttl: DEFAULT_TTL,
+            max_turns_per_client: DEFAULT_TURNS_PER_CLIENT,
+            max_bytes_per_client: DEFAULT_BYTES_PER_CLIENT,
+        })
+    }
+
+    /// Sets the time for which a session is kept without a new turn, a day by default. A session with a suspended turn is kept four times
+    /// as long.
+    #[must_use]
+    pub fn with_ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// Sets the maximum number of turns of each client, 10,000 by default. A client with more turns loses its oldest sessions; the turn that
+    /// is being saved is always kept.
+    #[must_use]
+    pub fn with_max_turns_per_client(mut self, turns: u64) -> Self {
+        self.max_turns_per_client = turns;
+        self
+    }
+
+    /// Sets the approximate maximum number of bytes of the turns of each client, 256 MiB by default.
+    #[must_use]
+    pub fn with_max_bytes_per_client(mut self, bytes: u64) -> Self {
+        self.max_bytes_per_client = bytes;
+        self
+    }
+
+    /// Sets the secret of the session digests. The default is a secret in Redis.
+    #[must_use]
+    pub fn with_secret(mut self, secret: [u8; 32]) -> Self {
+        self.secret = Arc::new(OnceLock::from(secret));
+        self
+    }
+
+    /// Encrypts the stored turns and the progress of requests with AES-256-GCM and this key. Each record is bound to its key in Redis. Records
+    /// without encryption are not found any more.
+    #[must_use]
+    pub fn with_encryption_key(mut self, key: &[u8; 32]) -> Self {
+        self.packing = Packing::encrypted(key);
+        self
+    }
+
+    /// Connects, and reads the secret of the session digests from Redis, or creates the secret there. A gateway needs the secret before its
+    /// first request.
+    ///
+    /// # Errors
+    ///
+    /// If Redis does not answer, or has an invalid secret.
+    pub async fn connect(&self) -> Result<(), StoreError> {
+        if self.secret.get().is_some() {
+            self.link.command(redis::cmd("PING")).await?;
+            return Ok(());
+        }
+        let new: [u8; 32] = crate::random::bytes();
+        let mut set = redis::cmd("SET");
+        set.arg(SECRET).arg(&new[..]).arg("NX");
+        self.link.command(set).await?;
+        let mut get = redis::cmd("GET");
+        get.arg(SECRET);
+        let secret = ScriptReply(self.link.command(get).await?).bytes()?;
+        let secret = secret
+            .try_into()
+            .map_err(|_| StoreError(format!("the key {SECRET} of Redis is not a secret of 32 bytes")))?;
+        // Another call has set an equal secret.
+        let _ = self.secret.set(secret);
+        Ok(())
+    }
+
+    fn turn(&self, key: &str, record: &[u8]) -> Result<TurnRecord, StoreError> {
+        TurnRecord::decode(&self.packing.unpack(key, record)?)
+    }
+
+    /// Reads the record of a turn. A damaged record is a missing turn.
+    fn known_turn(&self, key: &str, record: &[u8]) -> Option<TurnRecord> {
+        let turn = self.turn(key, record);
+        turn.inspect_err(|error| tracing::warn!(%error, key, "a turn in Redis is unreadable"))
+            .ok()
+    }
+
+    fn segments(&self, key: &str, log: ScriptReply) -> Result<Vec<Vec<u8>>, StoreError> {
+        let segments = log.list()?.into_iter();
+        segments
+            .map(|segment| self.packing.unpack(key, &segment.bytes()?))
+            .collect()
+    }
+
+    /// Returns the arguments of a segment in the scripts: the fence, the restart, the position, the segment, whether it is the last one, the
+    /// time of a lease, and the time for which a log is kept.
+    fn segment(&self, keys: &ClientKeys, progress: &Progress) -> Result<[Vec<u8>; 7], StoreError> {
+        let lease = progress.lease;
+        let log = keys.log(lease.request, lease.sample);
+        Ok([
+            decimal(lease.fence),
+            decimal(u64::from(progress.restart)),
+            decimal(progress.at),
+            self.packing.pack(&log, &progress.segment)?,
+            flag(progress.is_last),
+            milliseconds(LEASE_TIME),
+            milliseconds(LOG_TIME),
+        ])
+    }
+
+    async fn find_entries(&self, client: Digest, lookup: &Lookup<'_>) -> Result<FoundEntries, StoreError> {
+        let keys = ClientKeys::new(client);
+        let names = lookup.keys.iter().map(|name| keys.name(*name));
+        let calls = lookup.calls.iter().map(|call| keys.call(*call));
+        let points = lookup.points.iter().map(|point| keys.point(*point));
+        let all: Vec<String> = names.chain(calls).chain(points).collect();
+        if all.is_empty() {
+            return Ok(FoundEntries::default());
+        }
+        let arguments = [
+            decimal(lookup.keys.len() as u64),
+            decimal(lookup.calls.len() as u64),
+            text(lookup.session.map_or("", SessionId::as_str)),
+        ];
+        let found = self.link.run(&self.scripts.find, &all, &arguments).await?;
+        let mut found = ScriptReply(found).list()?.into_iter();
+        let mut next = || found.next().ok_or_else(invalid);
+        let (session, at, turn) = (next()?.text()?, next()?.number()?, next()?.text()?);
+        let call = at.checked_sub(1).map(|at| FoundCall {
+            at: usize::try_from(at).unwrap_or(usize::MAX),
+            turn: FoundTurn::Id(turn),
+        });
+        let turns = |ids: ScriptReply| {
+            let ids = ids.list()?.into_iter().rev();
+            ids.map(|id| Ok(FoundTurn::Id(id.text()?))).collect()
+        };
+        Ok(FoundEntries {
+            session: Some(session)
+                .filter(|session| !session.is_empty())
+                .map(SessionId::new),
+            call,
+            points: found.map(turns).collect::<Result<_, StoreError>>()?,
+        })
+    }
+
+    async fn load_turns(
+        &self,
+        client: Digest,
+        ids: &[String],
+    ) -> Result<Vec<Option<StoredTurn>>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keys = ClientKeys::new(client);
+        let keys: Vec<_> = ids.iter().map(|id| keys.turn(id)).collect();
+        let found = ScriptReply(self.link.run(&self.scripts.load, &keys, &[]).await?).list()?;
+        let turn = |(key, found): (&String, ScriptReply)| {
+            let Some([revision, record]) = found.parts()? else {
+                return Ok(None);
+            };
+            let (revision, record) = (revision.number()?, record.bytes()?);
+            let record = self.known_turn(key, &record);
+            Ok(record.map(|record| StoredTurn { revision, record }))
+        };
+        keys.iter().zip(found).map(turn).collect()
+    }
+
+    async fn find_session(&self, client: Digest, id: &SessionId) -> Result<Option<Session>, StoreError> {
+        let keys = ClientKeys::new(client);
+        let key = [keys.session(id.as_str())];
+        let found = ScriptReply(self.link.run(&self.scripts.session, &key, &[]).await?);
+        let Some([created, active, turn, record]) = found.parts()? else {
+            return Ok(None);
+        };
+        let latest = self.known_turn(&keys.turn(&turn.text()?), &record.bytes()?);
+        let (created_at, last_active) = (created.time()?, active.time()?);
+        Ok(latest.map(|latest| Session {
+            id: id.clone(),
+            created_at,
+            last_active,
+            state: latest.state().clone(),
+        }))
+    }
+
+    async fn save_turn(&self, client: Digest, saved: SavedTurn) -> Result<SaveOutcome, StoreError> {
+        let keys = ClientKeys::new(client);
+        let record = &saved.record;
+        let (id, session) = (record.id(), record.session().as_str());
+        let turn = keys.turn(id);
+        let packed = self.packing.pack(&turn, &record.encode()?)?;
+        let size = packed.len() + ENTRY_BYTES + saved.calls.len() * CALL_BYTES + saved.keys.len() * KEY_BYTES;
+        let sizes = keys.sizes();
+        let [samples, sample, log] = match &saved.progress {
+            Some(Progress { lease, .. }) => [
+                keys.samples(lease.request),
+                keys.sample(*lease),
+                keys.log(lease.request, lease.sample),
+            ],
+            None => [sizes.clone(), sizes.clone(), sizes.clone()],
+        };
+        let mut all = vec![
+            turn,
+            keys.point(record.point()),
+            keys.turns(session),
+            keys.session(session),
+            keys.order(),
+            sizes,
+            samples,
+            sample,
+            log,
+        ];
+        all.extend(saved.calls.iter().map(|call| keys.call(*call)));
+        all.extend(saved.keys.iter().map(|name| keys.name(*name)));
+        let mut arguments = vec![
+            text(id),
+            text(session),
+            crate::random::bytes::<16>().to_vec(),
+            packed,
+            decimal(saved.revision),
+            milliseconds(self.ttl),
+            flag(record.is_suspended()),
+            decimal(size as u64),
+            decimal(self.max_turns_per_client),
+            decimal(self.max_bytes_per_client),
+            decimal(saved.calls.len() as u64),
+        ];
+        match &saved.progress {
+            Some(progress) => arguments.extend(self.segment(&keys, progress)?),
+            None => arguments.push(Vec::new()),
+        }
+        let reply = ScriptReply(self.link.run(&self.scripts.save, &all, &arguments).await?);
+        let (state, number) = reply.state()?;
+        match state.as_str() {
+            "saved" => Ok(SaveOutcome::Saved { revision: number }),
+            "conflict" => Ok(SaveOutcome::Conflict { revision: number }),
+            "fenced" => Ok(SaveOutcome::Fenced),
+            "gap" => Err(StoreError(format!(
+                "expected segment {number} of a request's progress"
+            ))),
+            "full" => Err(full()),
+            _ => Err(invalid()),
+        }
+    }
+
+    async fn append_segment(&self, client: Digest, progress: Progress) -> Result<Appended, StoreError> {
+        let keys = ClientKeys::new(client);
+        let lease = progress.lease;
+        let all = [
+            keys.samples(lease.request),
+            keys.sample(lease),
+            keys.log(lease.request, lease.sample),
+        ];
+        let arguments = self.segment(&keys, &progress)?;
+        let reply = ScriptReply(self.link.run(&self.scripts.append, &all, &arguments).await?);
+        let (state, number) = reply.state()?;
+        match state.as_str() {
+            "kept" => Ok(Appended::Kept),
+            "fenced" => Ok(Appended::Fenced),
+            "gap" => Ok(Appended::Gap { have: number }),
+            "full" => Err(full()),
+            _ => Err(invalid()),
+        }
+    }
+
+    async fn claim_sample(
+        &self,
+        client: Digest,
+        request: &LeaseRequest<'_>,
+    ) -> Result<LeaseOutcome, StoreError> {
+        let keys = ClientKeys::new(client);
+        let samples = [keys.samples(request.request)];
+        let mut arguments = vec![
+            text(&format!("{:032x}", request.instance)),
+            flag(request.is_retry),
+            milliseconds(LEASE_TIME),
+            milliseconds(CLIENT_MARK),
+            milliseconds(LOG_TIME),
+        ];
+        arguments.extend(request.running.iter().map(|sample| decimal(*sample)));
+        let reply = self.link.run(&self.scripts.claim, &samples, &arguments).await?;
+        let mut parts = ScriptReply(reply).list()?.into_iter();
+        let mut next = || parts.next().ok_or_else(invalid);
+        let (state, number) = (next()?.text()?, next()?.number()?);
+        let log = keys.log(request.request, number);
+        match state.as_str() {
+            "held" => Ok(LeaseOutcome::Held {
+                left: Duration::from_millis(number),
+            }),
+            "done" => Ok(LeaseOutcome::Done {
+                sample: number,
+                log: self.segments(&log, next()?)?,
+            }),
+            "taken" => {
+                let lease = Lease {
+                    request: request.request,
+                    sample: number,
+                    fence: next()?.number()?,
+                };
+                let log = self.segments(&log, next()?)?;
+                Ok(LeaseOutcome::Taken { lease, log })
+            }
+            _ => Err(invalid()),
+        }
+    }
+
+    async fn renew_lease(&self, client: Digest, lease: Lease, has_client: bool) -> Result<bool, StoreError> {
+        let keys = ClientKeys::new(client);
+        let all = [
+            keys.samples(lease.request),
+            keys.sample(lease),
+            keys.log(lease.request, lease.sample),
+        ];
+        let mark = if has_client {
+            milliseconds(CLIENT_MARK)
+        } else {
+            Vec::new()
+        };
+        let arguments = [
+            decimal(lease.fence),
+            milliseconds(LEASE_TIME),
+            mark,
+            milliseconds(LOG_TIME),
+        ];
+        let renewed = self.link.run(&self.scripts.renew, &all, &arguments).await?;
+        Ok(ScriptReply(renewed).number()? == 1)
+    }
+
+    async fn release_lease(&self, client: Digest, lease: Lease, is_seen: bool) -> Result<(), StoreError> {
+        let sample = [ClientKeys::new(client).sample(lease)];
+        let arguments = [decimal(lease.fence), flag(is_seen)];
+        self.link.run(&self.scripts.release, &sample, &arguments).await?;
+        Ok(())
+    }
+}
+
+fn full() -> StoreError {
+    StoreError("the progress of a request is larger than 64 MiB".to_owned())
+}
+
+fn text(text: &str) -> Vec<u8> {
+    text.as_bytes().to_vec()
+}
+
+fn decimal(number: u64) -> Vec<u8> {
+    number.to_string().into_bytes()
+}
+
+fn flag(is_set: bool) -> Vec<u8> {
+    decimal(u64::from(is_set))
+}
+
+fn milliseconds(time: Duration) -> Vec<u8> {
+    // Redis has times of 63 bits, and the scripts multiply.
+    let most = 1 << 48;
+    decimal(u64::try_from(time.as_millis()).unwrap_or(most).clamp(1, most))
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisStore")
+            .field("name", &self.name)
+            .field("ttl", &self.ttl)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SessionStore for RedisStore {
+    fn find<'a>(&'a self, client: Digest, lookup: &'a Lookup<'a>) -> StoreFuture<'a, FoundEntries> {
+        Box::pin(self.find_entries(client, lookup))
+    }
+
+    fn load<'a>(&'a self, client: Digest, ids: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>> {
+        Box::pin(self.load_turns(client, ids))
+    }
+
+    fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+        Box::pin(self.find_session(client, id))
+    }
+
+    fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
+        Box::pin(self.save_turn(client, saved))
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Shared
+    }
+
+    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, Appended> {
+        Box::pin(self.append_segment(client, progress))
+    }
+
+    fn claim<'a>(&'a self, client: Digest, request: &'a LeaseRequest<'a>) -> StoreFuture<'a, LeaseOutcome> {
+        Box::pin(self.claim_sample(client, request))
+    }
+
+    fn renew(&self, client: Digest, lease: Lease, has_client: bool) -> StoreFuture<'_, bool> {
+        Box::pin(self.renew_lease(client, lease, has_client))
+    }
+
+    fn release(&self, client: Digest, lease: Lease, is_seen: bool) -> StoreFuture<'_, ()> {
+        Box::pin(self.release_lease(client, lease, is_seen))
+    }
+
+    fn secret(&self) -> Option<[u8; 32]> {
+        self.secret.get().copied()
+    }
+
+    fn check(&self) -> StoreFuture<'_, ()> {
+        Box::pin(self.connect())
+    }
+
+    fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    fn name(&self) -> String {
+        format!("redis {}", self.name)
+    }
+}

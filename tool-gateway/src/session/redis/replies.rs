@@ -1,0 +1,66 @@
+//! [`ScriptReply`]: the values that scripts return.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use redis::Value;
+
+use crate::session::store_error::StoreError;
+
+/// Value of Redis.
+pub(super) struct ScriptReply(pub(super) Value);
+
+/// Returns the error of a value in another form than the script returns.
+pub(super) fn invalid() -> StoreError {
+    StoreError("Redis: unexpected reply of a script".to_owned())
+}
+
+impl ScriptReply {
+    pub(super) fn bytes(self) -> Result<Vec<u8>, StoreError> {
+        match self.0 {
+            Value::BulkString(bytes) => Ok(bytes),
+            Value::SimpleString(text) => Ok(text.into_bytes()),
+            _ => Err(invalid()),
+        }
+    }
+
+    pub(super) fn text(self) -> Result<String, StoreError> {
+        String::from_utf8(self.bytes()?).map_err(|_| invalid())
+    }
+
+    pub(super) fn number(self) -> Result<u64, StoreError> {
+        match self.0 {
+            Value::Int(number) => u64::try_from(number).map_err(|_| invalid()),
+            _ => self.text()?.parse().map_err(|_| invalid()),
+        }
+    }
+
+    /// Returns a time that the script wrote in milliseconds since 1970.
+    pub(super) fn time(self) -> Result<SystemTime, StoreError> {
+        let since = Duration::from_millis(self.number()?);
+        UNIX_EPOCH.checked_add(since).ok_or_else(invalid)
+    }
+
+    pub(super) fn list(self) -> Result<Vec<ScriptReply>, StoreError> {
+        match self.0 {
+            Value::Array(values) => Ok(values.into_iter().map(ScriptReply).collect()),
+            _ => Err(invalid()),
+        }
+    }
+
+    /// Returns the values of a list with this length; `None` for an empty list.
+    pub(super) fn parts<const LENGTH: usize>(self) -> Result<Option<[ScriptReply; LENGTH]>, StoreError> {
+        let parts = self.list()?;
+        if parts.is_empty() {
+            return Ok(None);
+        }
+        parts.try_into().map(Some).map_err(|_| invalid())
+    }
+
+    /// Returns the name of a state and its number, or 0 if the state has no number.
+    pub(super) fn state(self) -> Result<(String, u64), StoreError> {
+        let mut parts = self.list()?.into_iter();
+        let state = parts.next().ok_or_else(invalid)?.text()?;
+        let number = parts.next().map_or(Ok(0), ScriptReply::number)?;
+        Ok((state, number))
+    }
+}

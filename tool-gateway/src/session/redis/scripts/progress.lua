@@ -1,0 +1,48 @@
+-- Maximum size of the log of a sample in bytes.
+local max_log = 67108864
+
+-- Returns the state of a segment: 'new', 'kept', 'fenced', 'gap' with the number of segments in the log, or 'full'.
+-- The second result for 'new' states whether the segment replaces the log.
+local function check_segment(sample, log, fence, restart, at, bytes)
+  local stored = redis.call('HMGET', sample, 'fence', 'log_fence', 'log_restart', 'log_bytes')
+  if stored[1] ~= fence then
+    return 'fenced'
+  end
+  local new_fence, new_restart = tonumber(fence), tonumber(restart)
+  local log_fence, log_restart = tonumber(stored[2] or 0), tonumber(stored[3] or 0)
+  if new_fence < log_fence or new_fence == log_fence and new_restart < log_restart then
+    return 'fenced'
+  end
+  local replaces = new_fence > log_fence or new_restart > log_restart
+  local have = replaces and 0 or redis.call('LLEN', log)
+  if at > have then
+    return 'gap', have
+  elseif at < have then
+    return 'kept'
+  end
+  local before = replaces and 0 or tonumber(stored[4] or 0)
+  if before + bytes > max_log then
+    return 'full'
+  end
+  return 'new', replaces
+end
+
+-- Appends a new segment, and renews the lease. The last segment ends the lease.
+local function append_segment(samples, sample, log, replaces, segment)
+  local before = redis.call('HMGET', sample, 'until', 'log_bytes')
+  local bytes = #segment.bytes + (replaces and 0 or tonumber(before[2] or 0))
+  local ends = math.max(tonumber(before[1] or 0), now + segment.lease)
+  redis.call('HSET', sample, 'log_fence', segment.fence, 'log_restart', segment.restart, 'log_bytes', bytes, 'until', digits(ends))
+  if segment.is_last then
+    redis.call('HSET', sample, 'done', 1)
+  else
+    redis.call('HDEL', sample, 'done')
+  end
+  if replaces then
+    redis.call('DEL', log)
+  end
+  redis.call('RPUSH', log, segment.bytes)
+  for _, kept in ipairs({ samples, sample, log }) do
+    redis.call('PEXPIRE', kept, segment.kept)
+  end
+end

@@ -1,0 +1,8 @@
+-- KEYS: sample. ARGV: fence, whether a client has received the complete answer.
+if redis.call('HGET', KEYS[1], 'fence') == ARGV[1] then
+  redis.call('HSET', KEYS[1], 'until', digits(now))
+  if ARGV[2] == '1' then
+    redis.call('HSET', KEYS[1], 'seen', 1)
+  end
+end
+return 1
