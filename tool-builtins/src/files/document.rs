@@ -105,94 +105,16 @@ mod tests {
     use crate::files::write::write;
     use crate::workspace::state::Hook;
 
-    /// Edits a file while another process does something between the read and the rename.
+    /// Edits a file while another process does something between the read and the rename. Returns the result and the folder.
     fn edited(
         name: &str,
-        between: impl Fn(PathBuf) + Send + Sync + 'static,
+        between: impl Fn(PathBuf, &CancellationToken) + Send + Sync + 'static,
     ) -> (Result<String, ToolError>, PathBuf) {
-        let folder = std::env::temp_dir().join(format!("tool-builtins-{name}-{}", process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("a");
+        let (mut workspace, folder) = workspace(name);
+        let (file, token) = (folder.join("a"), CancellationToken::new());
         fs::write(&file, "one\n").unwrap();
-        let mut workspace = Workspace::open(&folder).unwrap();
-        let path = file.clone();
-        workspace.set_hook(Hook(Arc::new(move || between(path.clone()))));
-        let result = edit(
-            "a".to_owned(),
-            "one".to_owned(),
-            "two".to_owned(),
-            false,
-            State::new(workspace),
-            SessionState::default(),
-            CancellationToken::new(),
-        );
-        (result, folder)
-    }
-
-    fn names(folder: &PathBuf) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap();
-        entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect()
-    }
-
-    #[test]
-    fn change_between_the_read_and_the_rename_is_not_lost() {
-        let (result, folder) = edited("changed", |file| fs::write(file, "one and more\n").unwrap());
-        assert_eq!(result.unwrap_err().code(), "changed");
-        assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "one and more\n");
-        assert_eq!(names(&folder), ["a"]);
-        fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn file_that_was_only_touched_is_replaced() {
-        let (result, folder) = edited("touched", |file| {
-            fs::remove_file(&file).unwrap();
-            fs::write(file, "one\n").unwrap();
-        });
-        assert!(result.is_ok(), "{result:?}");
-        assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "two\n");
-        fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn file_that_was_removed_is_not_created_again() {
-        let (result, folder) = edited("removed", |file| fs::remove_file(file).unwrap());
-        assert_eq!(result.unwrap_err().code(), "changed");
-        assert!(names(&folder).is_empty());
-        fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn file_that_was_created_meanwhile_is_not_replaced() {
-        let folder = std::env::temp_dir().join(format!("tool-builtins-created-{}", process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let mut workspace = Workspace::open(&folder).unwrap();
-        let path = folder.join("a");
-        workspace.set_hook(Hook(Arc::new(move || fs::write(&path, "other\n").unwrap())));
-        let result = write(
-            "a".to_owned(),
-            "own\n".to_owned(),
-            State::new(workspace),
-            SessionState::default(),
-            CancellationToken::new(),
-        );
-        assert_eq!(result.unwrap_err().code(), "changed");
-        assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "other\n");
-        assert_eq!(names(&folder), ["a"]);
-        fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn cancelled_call_does_not_write() {
-        let token = CancellationToken::new();
-        let folder = std::env::temp_dir().join(format!("tool-builtins-cancelled-{}", process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("a"), "one\n").unwrap();
-        let mut workspace = Workspace::open(&folder).unwrap();
-        let cancelling = token.clone();
-        workspace.set_hook(Hook(Arc::new(move || cancelling.cancel())));
+        let of_process = token.clone();
+        workspace.set_hook(Hook(Arc::new(move || between(file.clone(), &of_process))));
         let result = edit(
             "a".to_owned(),
             "one".to_owned(),
@@ -202,9 +124,71 @@ mod tests {
             SessionState::default(),
             token,
         );
-        assert_eq!(result.unwrap_err().code(), "timed_out");
-        assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "one\n");
-        assert_eq!(names(&folder), ["a"]);
+        (result, folder)
+    }
+
+    fn workspace(name: &str) -> (Workspace, PathBuf) {
+        let folder = std::env::temp_dir().join(format!("tool-builtins-{name}-{}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        (Workspace::open(&folder).unwrap(), folder)
+    }
+
+    /// Checks the code of an error and the text of the only file, and removes the folder.
+    #[track_caller]
+    fn assert_end(
+        result: Result<String, ToolError>,
+        folder: &PathBuf,
+        code: Option<&str>,
+        text: Option<&str>,
+    ) {
+        let error = result.err();
+        assert_eq!(error.as_ref().map(ToolError::code), code, "{error:?}");
+        let entries = fs::read_dir(folder).unwrap();
+        let names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, text.iter().map(|_| "a").collect::<Vec<_>>());
+        assert_eq!(fs::read_to_string(folder.join("a")).ok().as_deref(), text);
         fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn change_between_the_read_and_the_rename_is_not_lost() {
+        let (result, folder) = edited("changed", |file, _| fs::write(file, "one and more\n").unwrap());
+        assert_end(result, &folder, Some("changed"), Some("one and more\n"));
+    }
+
+    #[test]
+    fn file_that_was_only_touched_is_replaced() {
+        let (result, folder) = edited("touched", |file, _| {
+            fs::remove_file(&file).unwrap();
+            fs::write(file, "one\n").unwrap();
+        });
+        assert_end(result, &folder, None, Some("two\n"));
+    }
+
+    #[test]
+    fn file_that_was_removed_is_not_created_again() {
+        let (result, folder) = edited("removed", |file, _| fs::remove_file(file).unwrap());
+        assert_end(result, &folder, Some("changed"), None);
+    }
+
+    #[test]
+    fn file_that_was_created_meanwhile_is_not_replaced() {
+        let (mut workspace, folder) = workspace("created");
+        let path = folder.join("a");
+        workspace.set_hook(Hook(Arc::new(move || fs::write(&path, "other\n").unwrap())));
+        let result = write(
+            "a".to_owned(),
+            "own\n".to_owned(),
+            State::new(workspace),
+            SessionState::default(),
+            CancellationToken::new(),
+        );
+        assert_end(result, &folder, Some("changed"), Some("other\n"));
+    }
+
+    #[test]
+    fn cancelled_call_does_not_write() {
+        let (result, folder) = edited("cancelled", |_, token| token.cancel());
+        assert_end(result, &folder, Some("timed_out"), Some("one\n"));
     }
 }

@@ -9,11 +9,11 @@ use tool_runtime::{CancellationToken, SessionState, State, ToolError, tool};
 use super::document::Document;
 use super::edit::answer::EditAnswer;
 use super::edit::apply::Inexact;
+use super::edit::create;
 use super::edit::replacement::Replacement;
 use crate::workspace::error::ErrorCode;
-use crate::workspace::lines::Lines;
 use crate::workspace::place::{Place, Target};
-use crate::workspace::seen_files::{FileDigest, Seen, WrittenLines};
+use crate::workspace::seen_files::{Seen, WrittenLines};
 use crate::workspace::{SeenFiles, Workspace};
 
 /// One edit of `MultiEdit`.
@@ -50,19 +50,8 @@ pub fn multi_edit(
     let creates = edits.first().is_some_and(|edit| edit.old_string.is_empty());
     if creates && let Target::Missing { .. } = place.target {
         let edited = EditedText::new("", &edits, Inexact::Allowed, &place, &workspace)?;
-        workspace.create(&place, edited.text.as_bytes(), &cancel)?;
-        let digest = FileDigest::new(edited.text.as_bytes());
-        let lines = Lines::new(&edited.text).len();
-        seen.lock().record_write(
-            shown,
-            digest,
-            WrittenLines {
-                lines,
-                changed: None,
-                was_current: true,
-            },
-        );
-        return Ok(format!("created {shown} ({lines} lines){}", edited.notes));
+        let answer = create(&workspace, &place, &edited.text, &seen, &cancel)?;
+        return Ok(answer + &edited.notes);
     }
     let document = Document::load(&workspace, &place, workspace.limits().edited_bytes)?;
     let before = seen.lock().seen(shown, &document.digest);
