@@ -141,6 +141,23 @@ async fn pages_have_every_line_once() {
     paged.sort();
     let expected: Vec<String> = (0..20).map(|file| format!("f{file:02}:17")).collect();
     assert_eq!(paged, expected);
+    // Matches of several lines, which the pages cut.
+    let multiline = |limit: usize, offset: usize| {
+        content(
+            "match[^\n]*\nother",
+            &json!({ "multiline": true, "head_limit": limit, "offset": offset }),
+        )
+    };
+    let all = folder.call("Grep", multiline(0, 0)).await;
+    let all: Vec<&str> = all.ok().lines().collect();
+    assert_eq!(all.len(), 20 * 17 * 2);
+    let mut paged = Vec::new();
+    while paged.len() < 100 {
+        let page = folder.call("Grep", multiline(7, paged.len())).await;
+        let lines = page.ok().lines().filter(|line| line.starts_with('f'));
+        paged.extend(lines.map(str::to_owned));
+    }
+    assert_eq!(paged, all[..paged.len()]);
     let past = folder
         .call("Grep", json!({ "pattern": "match", "offset": 20 }))
         .await;

@@ -16,3 +16,7 @@ mod glob;
 mod grep;
 #[cfg(unix)]
 mod ripgrep;
+#[cfg(target_os = "linux")]
+mod races;
+#[cfg(target_os = "linux")]
+mod speed;
