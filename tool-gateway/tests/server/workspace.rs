@@ -204,3 +204,58 @@ async fn model_works_in_a_checkout() {
     assert_eq!(results.len(), 5, "{results:?}");
     assert_eq!(content(&folder, "add.sh"), "add() {\n    echo $(($1 + $2))\n}\n");
 }
+
+/// Claude Code declares tools with these names and its own schemas: their calls are the client's, and others are the gateway's.
+#[tokio::test]
+async fn tools_that_the_client_declares_with_its_schemas_stay_its_own() {
+    let folder = Folder::new("claude-code");
+    fs::write(folder.work().join("a.txt"), "one\n").unwrap();
+    let edit = json!({ "file_path": "a.txt", "old_string": "one", "new_string": "two" });
+    let calls = says(&[
+        json!({ "type": "tool_use", "id": "up_1", "name": "LS", "input": {} }),
+        json!({ "type": "tool_use", "id": "up_2", "name": "Edit", "input": edit }),
+    ]);
+    let lab = lab(folder.registry(), &[calls, done()], |gateway| gateway);
+    let mut chat = Chat::new(true);
+    let path = json!({ "description": "The absolute path to the file to modify", "type": "string" });
+    let text = json!({ "type": "string" });
+    chat.body["tools"] = json!([{
+        "name": "Edit",
+        "description": "Performs exact string replacements in files.",
+        "input_schema": {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "properties": {
+                "file_path": path, "old_string": text, "new_string": text,
+                "replace_all": { "description": "Replace all occurrences", "default": false, "type": "boolean" },
+            },
+            "required": ["file_path", "old_string", "new_string"],
+            "additionalProperties": false,
+        },
+    }]);
+    let mut reply = chat.say(&lab, "change one to two").await;
+    let content = reply.content();
+    let visible: Vec<&Value> = content
+        .iter()
+        .filter(|block| block["type"] == "tool_use")
+        .collect();
+    assert_eq!(visible.len(), 1, "{}", reply.message);
+    assert_eq!(
+        (&visible[0]["name"], &visible[0]["input"]),
+        (&json!("Edit"), &edit)
+    );
+    assert_eq!(self::content(&folder, "a.txt"), "one\n");
+    // The echo of Claude Code has the default.
+    let echo = chat.messages().last_mut().unwrap()["content"]
+        .as_array_mut()
+        .unwrap();
+    echo.last_mut().unwrap()["input"]["replace_all"] = false.into();
+    reply = chat.answer(&lab, &reply).await;
+    assert_eq!(reply.text(), "Done.", "{}", reply.message);
+    let sent = lab.last_seen().to_string();
+    assert!(
+        sent.contains("\"name\":\"LS\"") && sent.contains("from the client"),
+        "{sent}"
+    );
+    lab.assert_well_formed();
+}
