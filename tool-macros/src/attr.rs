@@ -159,7 +159,7 @@ impl ArgAttr {
                 }
                 _ => errors.spanned(
                     attr.path(),
-                    "empty `#[arg]`; write a key, as in `#[arg(default = ..)]`, or remove it",
+                    "empty `#[arg]`; write a key, as in `#[arg(default = ..)]`, or remove the attribute",
                 ),
             }
         }

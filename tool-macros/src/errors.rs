@@ -77,8 +77,8 @@ impl Errors {
 }
 
 impl CompileErrors {
-    /// Returns a statement for the emitted function that fails the build if rustc does not report the mistake that was left
-    /// to it. Returns `None` if no mistake was left to rustc.
+    /// Returns a statement for the emitted function. The statement fails the build if rustc does not report the mistake that was
+    /// left to rustc. Returns `None` if no mistake was left to rustc.
     pub(crate) fn rustc_assertion(&self) -> Option<TokenStream> {
         let message = self.left_to_rustc?;
         // The `const` block of a generic function is evaluated only when the function is instantiated. After another error,

@@ -1,4 +1,4 @@
-//! [`IssueCounts`]: numbers of calls and of issue codes, for a summary.
+//! [`IssueCounts`]: numbers of calls by outcome and of issues by code, for a summary.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

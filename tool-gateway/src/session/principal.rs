@@ -14,12 +14,13 @@ impl Principal {
         Self(format!("key {name}").into())
     }
 
-    /// Creates the principal of a credential without a configured name, from the keyed digest of the credential.
+    /// Creates the principal of a credential that is not a configured key. `digest` is a MAC of the credential, keyed with the
+    /// gateway's secret.
     pub(crate) fn from_credential(digest: &str) -> Self {
         Self(format!("credential {digest}").into())
     }
 
-    /// Returns the name of a configured key.
+    /// Returns the name of the principal's key, or `None` if the principal has no configured key.
     pub(crate) fn key_name(&self) -> Option<&str> {
         self.0.strip_prefix("key ")
     }

@@ -43,7 +43,7 @@ pub(crate) async fn call(
             biased;
             answer = open.answer() => answer,
             () = cancellation.cancelled() => return Err(Fault::Cancelled),
-            // The sender is in `tracker`, so the channel is open.
+            // `tracker` holds the sender of `progress`, so `changed` cannot fail.
             _ = progress.changed() => {
                 report(&progress.borrow_and_update(), &channel);
                 silence_end = Instant::now() + limits.call;

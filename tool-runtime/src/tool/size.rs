@@ -29,7 +29,7 @@ pub(crate) fn warning(
     ))
 }
 
-/// Returns the longest definitions and properties of a schema.
+/// Returns the names and lengths of the longest properties and named types (`$defs`) of a schema.
 fn largest(schema: &Value) -> Vec<String> {
     let named = |keyword: &str| schema.get(keyword).and_then(Value::as_object);
     let parts = ["$defs", "definitions", "properties"]

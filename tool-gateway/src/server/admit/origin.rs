@@ -7,13 +7,13 @@ use crate::settings::origins::AllowedOrigins;
 use crate::wire::error::ApiError;
 
 /// Accepts only loopback hosts, and only origins that are loopback addresses or in `allowed`. If the target of a request is a
-/// URL, its host counts, too (RFC 9112 § 3.2.2).
+/// URL, the host in the URL is checked, too (RFC 9112 § 3.2.2).
 pub(super) fn check(target: &Uri, headers: &HeaderMap, allowed: &AllowedOrigins) -> Result<(), ApiError> {
     let texts = |name| {
         let values = headers.get_all(name).into_iter();
         values.map(|value: &HeaderValue| value.to_str().unwrap_or("?"))
     };
-    // Browsers always send `Host`; HTTP/1.0 clients may not.
+    // A request without `Host` is accepted: HTTP/1.0 clients can omit it, and browsers never do.
     let mut hosts = target.host().into_iter().chain(texts(header::HOST));
     if let Some(host) = hosts.find(|host| !is_loopback(host)) {
         let message = format!(
@@ -23,7 +23,7 @@ pub(super) fn check(target: &Uri, headers: &HeaderMap, allowed: &AllowedOrigins)
     }
     if let Some(origin) = texts(header::ORIGIN).find(|origin| !is_local(origin) && !allowed.allow(origin)) {
         let message = format!(
-            "web pages of the origin `{origin}` are not served; add the origin to `allowed_origins` to serve them"
+            "requests from web pages of the origin `{origin}` are refused; to accept them, add the origin to `allowed_origins`"
         );
         return Err(ApiError::new(StatusCode::FORBIDDEN, message));
     }

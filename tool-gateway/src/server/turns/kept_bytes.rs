@@ -11,7 +11,7 @@ pub(crate) struct KeptBytes {
 }
 
 impl KeptBytes {
-    /// Creates the counter of a client. `of_all` is the counter that all clients share.
+    /// Creates the counters for the turns of a client. `of_all` is the counter that all clients share.
     pub(crate) fn for_client(of_all: &Arc<AtomicUsize>) -> Self {
         Self {
             of_client: Arc::default(),
@@ -29,7 +29,7 @@ impl KeptBytes {
         self.of_all.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Returns whether any turns use this counter.
+    /// Returns whether any turn of the client has a clone of these counters.
     pub(crate) fn is_used(&self) -> bool {
         Arc::strong_count(&self.of_client) > 1
     }
