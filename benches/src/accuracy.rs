@@ -13,7 +13,9 @@ use crate::written::{Style, json};
 pub fn run() {
     let peers = [others::json_repair_of_python(), others::jsonrepair_of_npm()];
     println!("## Accuracy on recorded texts of models\n");
-    println!("Right / refused / wrong. If the text does not determine the intended value, any repaired value is wrong.\n");
+    println!(
+        "Right / refused / wrong. If the text does not determine the intended value, any repaired value is wrong.\n"
+    );
     let json_repair = include_str!("../json_repair/requirements.txt")
         .trim()
         .replace("==", " ");
@@ -54,9 +56,18 @@ fn sets() -> Vec<(&'static str, Vec<Text>)> {
     let real = include_str!("../../tests/repair/honest/real.jsonl");
     let packaged = include_str!("../../tests/repair/honest/prose.jsonl");
     vec![
-        ("public threads, intended value certain", tier(real, "sure")),
-        ("public threads, intended value likely", tier(real, "likely")),
-        ("public threads, intended value a guess", tier(real, "refuse")),
+        (
+            "output in public issues, intended value certain",
+            tier(real, "sure"),
+        ),
+        (
+            "output in public issues, intended value likely",
+            tier(real, "likely"),
+        ),
+        (
+            "output in public issues, intended value a guess",
+            tier(real, "refuse"),
+        ),
         (
             "text around the JSON, intended value certain",
             tier(packaged, "sure"),
@@ -66,7 +77,7 @@ fn sets() -> Vec<(&'static str, Vec<Text>)> {
             deviating(&calls(), true),
         ),
         (
-            "code with one deviation, intended value certain",
+            "calls with a file of code, one deviation, intended value certain",
             deviating(&code(), true),
         ),
         (
@@ -74,7 +85,7 @@ fn sets() -> Vec<(&'static str, Vec<Text>)> {
             deviating(&calls(), false),
         ),
         (
-            "code with one deviation, intended value a guess",
+            "calls with a file of code, one deviation, intended value a guess",
             deviating(&code(), false),
         ),
     ]

@@ -302,7 +302,8 @@ fn registration_warns_of_long_definitions_and_names_the_largest_types() {
         panic!("{warned:?}")
     };
     assert_eq!(typed[0], "print");
-    let expected = "the definition has 50 KB, which every request sends; its largest parts: `Novel` (30";
+    let expected =
+        "the definition is 50 KB long and is sent with every request; its largest parts: `Novel` (30";
     assert!(typed[2].starts_with(expected), "{}", typed[2]);
     assert!(typed[2].contains(" bytes), `Essay` (20"), "{}", typed[2]);
     assert_eq!(dynamic[0], "import");

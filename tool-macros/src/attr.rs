@@ -1,4 +1,4 @@
-//! Parses `#[tool(..)]`, `#[arg(..)]` and `#[tools(..)]`. Each key is checked separately from the other keys.
+//! Parses `#[tool(..)]`, `#[arg(..)]` and `#[tools(..)]`. An error in one key does not hide errors in other keys.
 
 use std::time::Duration;
 
@@ -207,7 +207,7 @@ pub(crate) fn tools_attr(tokens: TokenStream, errors: &Errors) -> Option<Path> {
     krate
 }
 
-/// Parses `default = value`. The bare `default` of clap and serde is an error.
+/// Parses `default = value`. A `default` without a value, as in serde, is an error.
 fn default(entry: &Entry<'_>) -> syn::Result<Expr> {
     if entry.input().is_empty() || entry.input().peek(Token![,]) {
         return Err(syn::Error::new(

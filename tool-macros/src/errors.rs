@@ -52,8 +52,8 @@ impl Errors {
         self.count() == 0
     }
 
-    /// Records a mistake that rustc reports in the emitted function. If rustc does not report it, the build fails with
-    /// `message`.
+    /// Records a mistake that rustc is expected to report, because the emitted function contains the mistake, too. If rustc does
+    /// not report the mistake, the build fails with `message`.
     pub(crate) fn leave_to_rustc(&self, message: &'static str) {
         if let Some(collected) = &mut *self.0.borrow_mut() {
             collected.left_to_rustc.push(message);

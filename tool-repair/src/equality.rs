@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-/// A JSON text to which copies are compared.
+/// The first JSON value of a text. Repetitions of the value in the same text are compared with the first value.
 #[derive(Debug)]
 pub(crate) struct Original {
     text: String,
@@ -118,7 +118,7 @@ fn sorted(members: &[usize]) -> Vec<usize> {
     members.into_iter().flatten().collect()
 }
 
-/// Returns the UTF-16 code units of a JSON string with these contents.
+/// Decodes the escapes in the contents of a JSON string, and returns UTF-16 code units.
 fn units(contents: &str) -> Vec<u16> {
     let mut units = Vec::new();
     let mut rest = contents;

@@ -45,7 +45,7 @@ async fn serve(socket: TcpStream) -> std::io::Result<()> {
                     connection.write(piece).await?;
                 }
             }
-            // Additional requests of proxies: the list of models, and health checks.
+            // Proxies also request the list of models, and check the health of the upstream.
             None => connection.write(&models).await?,
         }
     }

@@ -11,9 +11,9 @@ use crate::wire::issue::escape_and_truncate;
 /// Arguments of a call after a permission decision changed them.
 #[derive(Debug)]
 pub(crate) struct EditedArguments {
-    /// JSON text. The numbers of unchanged arguments keep their spelling, such as `1.50`, which a [`Value`] would lose.
+    /// JSON text. Numbers in unchanged arguments keep their spelling, such as `1.50`. A [`Value`] would lose the spelling.
     pub(crate) text: String,
-    /// Note for the model that lists the changes.
+    /// List of the changes, as a note for the model.
     pub(crate) note: String,
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::wire::definition::ToolDefinition;
 use crate::wire::issue::excerpt;
 
-/// Length of a definition that causes a warning, in bytes: about 8,000 tokens.
+/// Maximum length of a definition without a warning, in bytes: about 8,000 tokens.
 const LONG_DEFINITION: usize = 32 * 1024;
 
 /// Maximum number of parts in a warning.
@@ -23,7 +23,7 @@ pub(crate) fn warning(
     }
     let parts = largest(&schema_of_types());
     Some(format!(
-        "the definition has {} KB, which every request sends; its largest parts: {}",
+        "the definition is {} KB long and is sent with every request; its largest parts: {}",
         length.div_ceil(1024),
         parts.join(", ")
     ))

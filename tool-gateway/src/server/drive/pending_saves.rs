@@ -37,7 +37,7 @@ impl<'a> PendingSaves<'a> {
         self.0.push(write);
     }
 
-    /// Waits for the end of all writes, or for the first failure. After a failure, the later writes are dropped, since each write depends
+    /// Waits for the end of all writes, or for the first failure in the order of the writes. After a failure, the later writes are dropped, since each write depends
     /// on the previous one.
     pub(super) async fn all(&mut self) -> Result<(), ApiError> {
         let saved = poll_fn(|cx| self.poll_all(cx)).await;
