@@ -1,4 +1,4 @@
-//! Accuracy of repairs on recorded model outputs, compared with other repair libraries. A repair is right, refused or wrong.
+//! Accuracy of repairs on recorded model outputs and on generated calls, compared with other repair libraries. A repair is right, refused or wrong.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::written::{Style, json};
 
 pub fn run() {
     let peers = [others::json_repair_of_python(), others::jsonrepair_of_npm()];
-    println!("## Accuracy on recorded texts of models\n");
+    println!("## Accuracy on recorded model outputs and on generated calls\n");
     println!(
         "Right / refused / wrong. If the text does not determine the intended value, any repaired value is wrong.\n"
     );
@@ -77,7 +77,7 @@ fn sets() -> Vec<(&'static str, Vec<Text>)> {
             deviating(&calls(), true),
         ),
         (
-            "calls with a file of code, one deviation, intended value certain",
+            "calls that write a source file, with one deviation, intended value certain",
             deviating(&code(), true),
         ),
         (
@@ -85,7 +85,7 @@ fn sets() -> Vec<(&'static str, Vec<Text>)> {
             deviating(&calls(), false),
         ),
         (
-            "calls with a file of code, one deviation, intended value a guess",
+            "calls that write a source file, with one deviation, intended value a guess",
             deviating(&code(), false),
         ),
     ]

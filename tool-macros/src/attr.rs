@@ -207,7 +207,7 @@ pub(crate) fn tools_attr(tokens: TokenStream, errors: &Errors) -> Option<Path> {
     krate
 }
 
-/// Parses `default = value`. A `default` without a value, as in serde, is an error.
+/// Parses `default = value`. Unlike in serde, `default` without a value is an error.
 fn default(entry: &Entry<'_>) -> syn::Result<Expr> {
     if entry.input().is_empty() || entry.input().peek(Token![,]) {
         return Err(syn::Error::new(

@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 
-/// The first JSON value of a text. Repetitions of the value in the same text are compared with the first value.
+/// A JSON value, and the comparison of later copies of the value with this first one.
 #[derive(Debug)]
 pub(crate) struct Original {
     text: String,
-    /// Interned values, and the id of the text's value. Computed when a copy with a different spelling is first compared.
+    /// The interner of `text`, and the id of the value in the interner. Created for the first copy with a different spelling.
     interned: Option<(Interner, usize)>,
 }
 

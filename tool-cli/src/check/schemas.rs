@@ -13,7 +13,7 @@ use crate::jsonl::message_of;
 /// Tool name under which every schema is registered. The name is never shown.
 pub(crate) const NAME: &str = "call";
 
-/// A registry whose only tool has the compiled schema, or the error message of an invalid schema.
+/// Result of a compilation: a registry whose only tool has the schema, or an error message if the schema is invalid.
 pub(crate) type Compiled = Rc<Result<ToolRegistry, String>>;
 
 /// Compiled schemas by their text.

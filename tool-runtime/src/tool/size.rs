@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use crate::wire::definition::ToolDefinition;
 use crate::wire::issue::excerpt;
 
-/// Maximum length of a definition without a warning, in bytes: about 8,000 tokens.
+/// Maximum length in bytes of a definition without a warning. This length is about 8,000 tokens.
 const LONG_DEFINITION: usize = 32 * 1024;
 
-/// Maximum number of parts in a warning.
+/// Maximum number of properties and named types in a warning.
 const MAX_NAMED_PARTS: usize = 3;
 
 /// Returns the warning about a long definition, with the largest parts of its schema. `schema_of_types` returns the

@@ -17,7 +17,7 @@ pub(super) fn check(target: &Uri, headers: &HeaderMap, allowed: &AllowedOrigins)
     let mut hosts = target.host().into_iter().chain(texts(header::HOST));
     if let Some(host) = hosts.find(|host| !is_loopback(host)) {
         let message = format!(
-            "unexpected host `{host}`; expected a loopback address (with client keys, any host is accepted)"
+            "unexpected host `{host}`; expected a loopback address (if client keys are configured, any host is accepted)"
         );
         return Err(ApiError::new(StatusCode::FORBIDDEN, message));
     }
