@@ -12,7 +12,7 @@ use crate::keys::{self, ArgKey, Entry, ToolKey, ToolsKey, ungrouped};
 use crate::pattern;
 use crate::rename::RenameRule;
 
-/// A value with its key.
+/// A value with the span of its key.
 pub(crate) struct Keyed<T> {
     pub(crate) key: Span,
     pub(crate) value: T,

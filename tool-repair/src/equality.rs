@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 
-/// A JSON value, and the comparison of later copies of the value with this first one.
+/// First copy of a JSON value. Later copies are compared with the first by value.
 #[derive(Debug)]
 pub(crate) struct Original {
     text: String,
-    /// The interner of `text`, and the id of the value in the interner. Created for the first copy with a different spelling.
+    /// The interner of `text`, and the id of the value in the interner. Created when a later copy has a different spelling.
     interned: Option<(Interner, usize)>,
 }
 

@@ -11,8 +11,8 @@ const LONG_DEFINITION: usize = 32 * 1024;
 /// Maximum number of properties and named types in a warning.
 const MAX_NAMED_PARTS: usize = 3;
 
-/// Returns the warning about a long definition, with the largest parts of its schema. `schema_of_types` returns the
-/// schema with each named type in `$defs`, so that the warning can name the types.
+/// Returns the warning about a long definition, with the largest parts of its schema. `schema_of_types` returns the schema of the
+/// arguments, if possible with each named type in `$defs`. The definition may have the types inlined, without their names.
 pub(crate) fn warning(
     definition: &ToolDefinition,
     schema_of_types: impl FnOnce() -> Value,

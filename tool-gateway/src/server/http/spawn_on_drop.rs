@@ -36,7 +36,7 @@ impl SpawnOnDrop {
 impl Drop for SpawnOnDrop {
     fn drop(&mut self) {
         if let Some(future) = self.0.take()
-            // `try_current` fails only if the runtime has shut down. The future is then dropped.
+            // `try_current` fails outside of a runtime. The future is then dropped.
             && let Ok(runtime) = Handle::try_current()
         {
             runtime.spawn(future);
