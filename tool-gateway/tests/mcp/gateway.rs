@@ -140,7 +140,13 @@ impl Gateway {
     }
 
     /// Sends a request with further lines of its head, which may have another `host`.
-    pub(crate) fn send_with(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
+    pub(crate) fn send_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &(impl AsRef<[u8]> + ?Sized),
+    ) -> (u16, String) {
         Self::send_to(&self.address, method, path, headers, body)
     }
 
@@ -149,8 +155,23 @@ impl Gateway {
         method: &str,
         path: &str,
         headers: &str,
-        body: &str,
+        body: &(impl AsRef<[u8]> + ?Sized),
     ) -> (u16, String) {
+        let mut connection = Self::begin_at(address, method, path, headers, body);
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, body.to_owned())
+    }
+
+    /// Sends a request, and returns the connection with its answer.
+    pub(crate) fn begin(&self, method: &str, path: &str, body: &str) -> TcpStream {
+        Self::begin_at(&self.address, method, path, "", body)
+    }
+
+    fn begin_at(address: &str, method: &str, path: &str, headers: &str, body: impl AsRef<[u8]>) -> TcpStream {
+        let body = body.as_ref();
         let mut connection = TcpStream::connect(address).unwrap();
         let host = if headers.contains("host: ") {
             String::new()
@@ -159,15 +180,12 @@ impl Gateway {
         };
         write!(
             connection,
-            "{method} {path} HTTP/1.0\r\n{host}{headers}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            "{method} {path} HTTP/1.0\r\n{host}{headers}content-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         )
         .unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, body.to_owned())
+        connection.write_all(body).unwrap();
+        connection
     }
 
     /// Waits until `GET /v1/tools` has a tool.

@@ -147,6 +147,26 @@ fn a_new_session_waits_for_a_required_server_until_its_start_fails() {
     assert!(gateway.send("GET", "/readyz", "").1.contains(": slow"));
 }
 
+/// As many large requests as the gateway has threads for wait for a server, and other large requests are answered meanwhile.
+#[test]
+fn large_requests_that_wait_for_a_server_delay_no_others() {
+    let upstream = Upstream::start(vec![]);
+    let hanging =
+        "[mcp.servers.slow]\ncommand = \"sleep\"\nargs = [\"3600\"]\nrequired = true\nstart_seconds = 600\n";
+    let gateway = Gateway::start(&upstream, &(ALWAYS.to_owned() + hanging));
+    let large = request(&"x".repeat(300 << 10)).to_string();
+    let threads = std::thread::available_parallelism().unwrap().get();
+    let waiting: Vec<_> = (0..=threads)
+        .map(|_| gateway.begin("POST", "/v1/messages", &large))
+        .collect();
+    for _ in 0..20 {
+        let invalid = large.clone() + ",";
+        assert_eq!(gateway.send("POST", "/v1/messages", &invalid).0, 400);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    drop(waiting);
+}
+
 #[test]
 fn readyz_answers_when_required_servers_have_listed() {
     let upstream = Upstream::start(vec![text("done")]);

@@ -18,6 +18,7 @@ use super::answer::{answer, with_session};
 use super::identity::{header, identity};
 use super::request_turns::RequestTurns;
 use super::spawn_on_drop::SpawnOnDrop;
+use crate::server::access::byte_budget::Reservation;
 use crate::server::admit::request_body::{ReadRequest, read_text};
 use crate::server::drive;
 use crate::server::drive::forward;
@@ -56,12 +57,13 @@ pub(crate) async fn messages(
     request: Request,
 ) -> Result<Response, ApiError> {
     let request = read_text(&shared, request).await?;
+    let bytes = request.body.len();
+    let parsed = parse_with_servers(&shared, principal, request).await?;
     let digested = {
         let shared = Arc::clone(&shared);
-        let bytes = request.body.len();
         let large_requests = Arc::clone(&shared.large_requests);
         large_requests
-            .run(bytes, async move { digest(&shared, principal, request).await })
+            .run(bytes, async move { digest(&shared, parsed).await })
             .await?
     };
     let Digested {
@@ -188,24 +190,63 @@ struct Digested {
     identity: Option<Digest>,
 }
 
-/// Parses a request, recognizes its session, and checks it. The bytes of its body are in the budget of all bodies until then.
-async fn digest(
-    shared: &Shared,
+/// A parsed request with its tools and its session.
+struct ParsedRequest {
+    parts: Parts,
+    request: MessagesRequest,
+    known: KnownRequest,
+    /// The bytes of the body in the budget of all bodies.
+    reserved: Option<Reservation>,
+}
+
+/// Parses a request, looks up its session, and waits for the servers whose tools may take part. The wait occupies no thread for large
+/// requests, which other clients need.
+async fn parse_with_servers(
+    shared: &Arc<Shared>,
     principal: Principal,
     request: ReadRequest<String>,
-) -> Result<Digested, ApiError> {
-    let ReadRequest {
+) -> Result<ParsedRequest, ApiError> {
+    let bytes = request.body.len();
+    let work = {
+        let shared = Arc::clone(shared);
+        async move {
+            let ReadRequest {
+                parts,
+                body,
+                reserved,
+            } = request;
+            let request = parse(&shared, body)?;
+            let known = look_up(&shared, principal, &parts, &request).await?;
+            Ok::<_, ApiError>(ParsedRequest {
+                parts,
+                request,
+                known,
+                reserved,
+            })
+        }
+    };
+    let parsed = shared.large_requests.run(bytes, work).await?;
+    if parsed.known.is_unknown {
+        wait_for_servers(shared, &parsed.known.tools).await;
+    }
+    Ok(parsed)
+}
+
+/// Recognizes the session of a request, and checks it. The bytes of its body are in the budget of all bodies until then.
+async fn digest(shared: &Shared, request: ParsedRequest) -> Result<Digested, ApiError> {
+    let ParsedRequest {
         parts,
-        body,
+        request,
+        known,
         reserved: _reserved,
     } = request;
-    let request = parse(shared, body)?;
     let KnownRequest {
         client,
         tools,
         generation,
         mut recognized,
-    } = look_up(shared, principal, &parts, &request).await?;
+        ..
+    } = known.with_newest_tools(shared, &request)?;
     if recognized.found == Found::New && has_lost_turn(shared, &client, &recognized, &request) {
         recognized = find_lost_turn(shared, &client, &request, &tools, recognized).await?;
     }
@@ -355,32 +396,29 @@ pub(crate) async fn count_tokens(
     request: Request,
 ) -> Result<Response, ApiError> {
     let request = read_text(&shared, request).await?;
+    let bytes = request.body.len();
+    let parsed = parse_with_servers(&shared, principal, request).await?;
     let counted = {
         let shared = Arc::clone(&shared);
-        let bytes = request.body.len();
         let large_requests = Arc::clone(&shared.large_requests);
         large_requests
-            .run(bytes, async move { counted(&shared, principal, request).await })
+            .run(bytes, async move { counted(&shared, parsed) })
             .await?
     };
     forward::send(&shared, counted.parts, counted.body.into()).await
 }
 
 /// Returns the request whose tokens the upstream counts.
-async fn counted(
-    shared: &Shared,
-    principal: Principal,
-    request: ReadRequest<String>,
-) -> Result<ReadRequest<String>, ApiError> {
-    let ReadRequest {
+fn counted(shared: &Shared, request: ParsedRequest) -> Result<ReadRequest<String>, ApiError> {
+    let ParsedRequest {
         parts,
-        body,
+        request,
+        known,
         reserved,
     } = request;
-    let request = parse(shared, body)?;
     let KnownRequest {
         tools, recognized, ..
-    } = look_up(shared, principal, &parts, &request).await?;
+    } = known.with_newest_tools(shared, &request)?;
     let body = if is_passed_through(&tools, &recognized) {
         request.into_body()
     } else {
@@ -413,6 +451,28 @@ struct KnownRequest {
     tools: ClassifiedTools,
     generation: Arc<Generation>,
     recognized: Recognized,
+    /// Whether this process does not know the session, either because the session is new, or because the process is.
+    is_unknown: bool,
+}
+
+impl KnownRequest {
+    /// Replaces the tools of a session that this process does not know. A server may have listed its tools since the look-up, even if
+    /// there was nothing to wait for.
+    fn with_newest_tools(mut self, shared: &Shared, request: &MessagesRequest) -> Result<Self, ApiError> {
+        if !self.is_unknown {
+            return Ok(self);
+        }
+        let last = self.recognized.last_known_turn().and_then(|turn| turn.generation);
+        let mut newest = shared.generations.current();
+        if let Some(first) = shared.generations.other(&newest, last) {
+            newest = first;
+        }
+        if !Arc::ptr_eq(&newest, &self.generation) {
+            self.tools = classified(shared, &newest, &self.client, request)?;
+            self.generation = newest;
+        }
+        Ok(self)
+    }
 }
 
 /// Classifies the tools of a request, and recognizes its session. A session keeps the tools of its first turn.
@@ -435,29 +495,20 @@ async fn look_up(
         shared.mcp.refresh();
     }
     let last = recognized.last_known_turn().and_then(|turn| turn.generation);
-    if let Some(first) = shared.generations.other(&generation, last) {
+    let first = shared.generations.other(&generation, last);
+    let is_unknown = first.is_none()
+        && last.is_none_or(|last| generation.digest != Some(last))
+        && (last.is_some() || recognized.session.is_none());
+    if let Some(first) = first {
         tools = classified(shared, &first, &client, request)?;
         generation = first;
-    } else if last.is_none_or(|last| generation.digest != Some(last))
-        && (last.is_some() || recognized.session.is_none())
-    {
-        // A session that this process does not know, either because it is new, or because the process is. A server may have listed its
-        // tools since the generation was read, even if there is nothing to wait for.
-        wait_for_servers(shared, &tools).await;
-        let mut newest = shared.generations.current();
-        if let Some(first) = shared.generations.other(&newest, last) {
-            newest = first;
-        }
-        if !Arc::ptr_eq(&newest, &generation) {
-            generation = newest;
-            tools = classified(shared, &generation, &client, request)?;
-        }
     }
     Ok(KnownRequest {
         client,
         tools,
         generation,
         recognized,
+        is_unknown,
     })
 }
 
