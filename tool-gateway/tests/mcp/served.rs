@@ -118,6 +118,11 @@ fn tools_of_the_program_and_of_servers_are_served() {
             "{header:?}"
         );
     }
+    // Compressed bodies are read, also if these are no messages.
+    let body = include_bytes!("../server/compressed/body.json.gz");
+    let (status, answer) = gateway.send_with("POST", "/mcp", "content-encoding: gzip\r\n", body);
+    assert_eq!(status, 400);
+    assert!(answer.contains("missing `method`, a string"), "{answer}");
     assert_eq!(gateway.send("GET", "/mcp", "").0, 405);
     let (_, metrics) = gateway.send("GET", "/metrics", "");
     assert!(metrics.contains("route=\"/mcp\""), "{metrics}");

@@ -52,6 +52,8 @@ pub(crate) enum Fault {
     TooLarge { answer: String, limit: usize },
     /// The answer was not a result.
     Invalid(String),
+    /// The server asks for input, with these requests.
+    NeedsInput(String),
     /// The host cancelled the call.
     Cancelled,
 }
@@ -133,6 +135,13 @@ impl fmt::Display for Fault {
                 )
             }
             Self::Invalid(fact) => write!(f, "gave an invalid answer ({}); {UNKNOWN_EFFECT}", line(fact)),
+            Self::NeedsInput(requests) => {
+                f.write_str("asks for input")?;
+                if !requests.is_empty() {
+                    write!(f, " ({})", line(requests))?;
+                }
+                f.write_str(", which this program cannot give; send what it asks for with the arguments, or continue without it")
+            }
             Self::Cancelled => write!(
                 f,
                 "did not answer before the call was cancelled; {UNKNOWN_EFFECT}"

@@ -7,8 +7,17 @@ use tool_runtime::result::Content;
 
 use crate::adapt::fault::Fault;
 
+/// Maximum number of requests for input that a text for the model names.
+const MAX_REQUESTS: usize = 3;
+
 /// Converts a result of `tools/call`. Texts above `max_chars` characters are cut.
 pub(crate) fn output(result: &Value, max_chars: usize) -> Result<ToolOutput, Fault> {
+    if result
+        .get("resultType")
+        .is_some_and(|kind| kind == "input_required")
+    {
+        return Err(Fault::NeedsInput(requested_input(result)));
+    }
     let mut output = mcp::output(result).map_err(|error| Fault::Invalid(error.to_string()))?;
     match &mut output.content {
         Content::Text(text) => drop(cut(text, max_chars)),
@@ -26,6 +35,20 @@ pub(crate) fn output(result: &Value, max_chars: usize) -> Result<ToolOutput, Fau
         }
     }
     Ok(output)
+}
+
+/// Returns the methods of the requests of a result that asks for input, with their messages.
+fn requested_input(result: &Value) -> String {
+    let requests = result.get("inputRequests").and_then(Value::as_object);
+    let requests = requests.into_iter().flat_map(|requests| requests.values());
+    let requests = requests.filter_map(|request| {
+        let method = request.get("method")?.as_str()?;
+        let message = request
+            .get("params")
+            .and_then(|params| params.get("message")?.as_str());
+        Some(message.map_or_else(|| method.to_owned(), |message| format!("{method}: {message}")))
+    });
+    requests.take(MAX_REQUESTS).collect::<Vec<_>>().join(", ")
 }
 
 /// Cuts a text, and returns its number of characters before.
@@ -77,6 +100,23 @@ mod tests {
             "\n[cut: 1 characters, of which these are the first 0]"
         );
         assert_eq!(content(&blocks, 7)[2]["text"], "7");
+    }
+
+    #[test]
+    fn a_result_that_asks_for_input_names_its_requests() {
+        let text = |requests: Value| {
+            let asked = json!({ "resultType": "input_required", "inputRequests": requests });
+            output(&asked, 100).unwrap_err().to_string()
+        };
+        let advice = ", which this program cannot give; send what it asks for with the arguments, or continue without it";
+        let ask = json!({ "method": "elicitation/create", "params": { "message": "Which\nbean?" } });
+        assert_eq!(
+            text(json!({ "a": ask, "b": { "method": "roots/list" }, "c": 5 })),
+            format!("asks for input (elicitation/create: Which bean?, roots/list){advice}")
+        );
+        assert_eq!(text(Value::Null), format!("asks for input{advice}"));
+        let many: Value = (0..4).map(|at| (at.to_string(), ask.clone())).collect();
+        assert_eq!(text(many).matches("bean").count(), 3);
     }
 
     #[test]

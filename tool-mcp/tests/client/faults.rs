@@ -153,7 +153,8 @@ async fn answers_with_no_result() {
 #[tokio::test]
 async fn asks_for_input() {
     let row = row("asks_for_input");
-    let requests = json!({ "size": { "method": "elicitation/create", "params": {} } });
+    let requests =
+        json!({ "size": { "method": "elicitation/create", "params": { "message": "Which size?" } } });
     row.check(
         &brew_result(
             &row,

@@ -131,6 +131,15 @@ async fn answers_with_a_page() {
 }
 
 #[tokio::test]
+async fn compresses_its_answer() {
+    let row = row("compresses_its_answer");
+    check_call(&row, |request| {
+        request.result(coffee()).with_header("content-encoding", "gzip")
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn answers_with_a_large_event() {
     let row = row("answers_with_a_large_event");
     check_call(&row, |_| Reply::events(format!("data: {}", "x".repeat(200_000)))).await;

@@ -26,6 +26,7 @@ async fn modern_requests_have_the_headers_of_their_messages() {
             Some("application/json, text/event-stream")
         );
         assert_eq!(request.header("content-type"), Some("application/json"));
+        assert_eq!(request.header("accept-encoding"), Some("identity"));
         assert_eq!(request.header("mcp-session-id"), None);
         let meta = &request.message["params"]["_meta"];
         assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");

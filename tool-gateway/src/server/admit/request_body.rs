@@ -30,6 +30,30 @@ pub(crate) struct ReadRequest<B> {
 /// Reads the whole body, which must be UTF-8.
 pub(crate) async fn read_text(shared: &Shared, request: Request) -> Result<ReadRequest<String>, ApiError> {
     let ReadRequest {
+        parts,
+        body,
+        reserved,
+    } = read_decompressed(shared, request).await?;
+    let body = String::from_utf8(body.into())
+        .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {}", error.utf8_error())))?;
+    let body = if shared.settings.upstream.remove_billing_header {
+        billing_header::remove(body)
+    } else {
+        body
+    };
+    Ok(ReadRequest {
+        parts,
+        body,
+        reserved,
+    })
+}
+
+/// Reads the whole body, and decompresses the body by its `content-encoding`.
+pub(crate) async fn read_decompressed(
+    shared: &Shared,
+    request: Request,
+) -> Result<ReadRequest<Bytes>, ApiError> {
+    let ReadRequest {
         mut parts,
         mut body,
         mut reserved,
@@ -41,13 +65,6 @@ pub(crate) async fn read_text(shared: &Shared, request: Request) -> Result<ReadR
             reserved.add(body.len().saturating_sub(compressed))?;
         }
     }
-    let body = String::from_utf8(body.into())
-        .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {}", error.utf8_error())))?;
-    let body = if shared.settings.upstream.remove_billing_header {
-        billing_header::remove(body)
-    } else {
-        body
-    };
     Ok(ReadRequest {
         parts,
         body,

@@ -15,7 +15,7 @@ use tower_service::Service as _;
 
 use crate::fold_map::FoldMap;
 use crate::name_pattern::matches;
-use crate::server::admit::request_body::{ReadRequest, read_bytes};
+use crate::server::admit::request_body::{ReadRequest, read_decompressed};
 use crate::server::turns::shared::Shared;
 use crate::session::principal::Principal;
 use crate::settings::mcp::McpSettings;
@@ -84,7 +84,7 @@ impl McpEndpoint {
             mut parts,
             body,
             reserved,
-        } = read_bytes(shared, request).await?;
+        } = read_decompressed(shared, request).await?;
         let allowed = &shared.settings.allowed_origins;
         let is_allowed = |origin: &HeaderValue| origin.to_str().is_ok_and(|origin| allowed.allow(origin));
         // The service checks other origins, also with client keys.

@@ -1,6 +1,6 @@
 //! Bodies of responses that are not streams.
 
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
@@ -50,6 +50,14 @@ pub(super) fn status_failure(status: StatusCode, headers: &HeaderMap, body: &[u8
         text = format!(" ({})", shown.chars().take(TEXT_CHARS).collect::<String>());
     }
     HttpFailure::Status { status, text }
+}
+
+/// Returns the encoding of a compressed body, which an HTTP client that decompresses bodies removes.
+pub(super) fn unread_encoding(headers: &HeaderMap) -> Option<String> {
+    let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
+    let encoding = encodings.find(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))?;
+    let text = String::from_utf8_lossy(encoding.as_bytes());
+    Some(text.chars().take(TEXT_CHARS).collect())
 }
 
 /// Returns the media type in lower case, without parameters.

@@ -12,7 +12,7 @@ use rmcp::service::{RoleClient, RxJsonRpcMessage};
 use serde_json::{Map, Value};
 use tokio::time::{sleep, timeout};
 
-use super::body::{media_type, read, read_error, status_failure};
+use super::body::{media_type, read, read_error, status_failure, unread_encoding};
 use super::event_stream::{EventStream, begins_with_endpoint};
 use super::failure::HttpFailure;
 use super::http_wire::{EVENT_STREAM, HttpWire, LAST_EVENT_ID};
@@ -162,6 +162,12 @@ impl HttpWire {
         response: Response<HttpBody>,
     ) -> Result<Answered, HttpFailure> {
         let (parts, body) = response.into_parts();
+        if let Some(encoding) = unread_encoding(&parts.headers) {
+            let status = parts.status.as_u16();
+            return Err(HttpFailure::Invalid(format!(
+                "status {status} with `content-encoding: {encoding}`; expected none"
+            )));
+        }
         let mut messages = Vec::new();
         if !parts.status.is_success() {
             let body = read_error(body, self.message_bytes).await;

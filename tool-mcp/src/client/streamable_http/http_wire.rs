@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response};
 use http_body_util::Full;
 use rmcp::service::{RoleClient, RxJsonRpcMessage};
@@ -96,7 +96,10 @@ impl HttpWire {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = self.url.uri.clone();
-        request.headers_mut().clone_from(&self.url.headers);
+        // Without this header, a server may compress its answers (RFC 9110 § 12.5.3).
+        let is_uncompressed = HeaderValue::from_static("identity");
+        request.headers_mut().insert(ACCEPT_ENCODING, is_uncompressed);
+        request.headers_mut().extend(self.url.headers.clone());
         // Of several headers with one name, `extend` keeps all of `headers`, and none of the others.
         request.headers_mut().extend(headers);
         Ok(self.url.service.send(request).await?)

@@ -122,7 +122,7 @@ fn input_required(result: &Value) -> String {
     } else {
         format!(" ({})", methods.join(", "))
     };
-    format!("the tool asks for input{methods}, which nobody here can give")
+    format!("the tool asks for input{methods}, which this program cannot give; continue without it")
 }
 
 /// Blocks of the content that was read.
@@ -393,17 +393,20 @@ mod tests {
         for (requests, text) in [
             (
                 json!({ "a": ask("elicitation/create"), "b": ask("elicitation/create") }),
-                "the tool asks for input (elicitation/create), which nobody here can give",
+                "the tool asks for input (elicitation/create), which this program cannot give; continue without it",
             ),
             (
                 json!({ "a": ask("roots/list"), "b": ask("sampling/createMessage") }),
-                "the tool asks for input (roots/list, sampling/createMessage), which nobody here can give",
+                "the tool asks for input (roots/list, sampling/createMessage), which this program cannot give; continue without it",
             ),
             (
                 json!({ "a": 5 }),
-                "the tool asks for input, which nobody here can give",
+                "the tool asks for input, which this program cannot give; continue without it",
             ),
-            (json!(null), "the tool asks for input, which nobody here can give"),
+            (
+                json!(null),
+                "the tool asks for input, which this program cannot give; continue without it",
+            ),
         ] {
             let asked =
                 json!({ "resultType": "input_required", "inputRequests": requests, "requestState": "x" });
