@@ -145,7 +145,12 @@ impl PermissionRule {
         let rules = rules.iter().filter(|rule| rule.tool.matches_reader());
         rules
             .take_while(denies_all)
-            .filter_map(|rule| rule.tool.reader_glob().map(str::to_owned))
+            .filter_map(|rule| rule.tool.reader_glob())
+            .map(|glob| match glob.strip_prefix('!') {
+                // In the globs of a workspace, a `!` at the beginning means an exception; here it is a letter of the path.
+                Some(rest) => format!("{{!}}{rest}"),
+                None => glob.to_owned(),
+            })
             .collect()
     }
 
@@ -342,6 +347,7 @@ mod tests {
                 &["a"],
             ),
             (deny("Read(a)") + &deny("Read") + &deny("Read(b)"), &["a", "b"]),
+            (deny("Read(!a)"), &["{!}a"]),
         ] {
             assert_eq!(PermissionRule::unreadable(&rules(&text)), unreadable, "{text}");
         }

@@ -276,6 +276,11 @@ fn mistakes_in_the_workspace_are_startup_errors() {
             ),
             "workspace.root: 2 clients would read and write the same files",
         ),
+        #[cfg(feature = "redis")]
+        (
+            format!("store = \"redis://127.0.0.1:1\"\n[workspace]\nroot = \"{folder}\""),
+            "workspace.root: several gateways use the store, and a session may move to a gateway with another folder",
+        ),
     ] {
         let wrong = check(&text);
         assert_eq!(wrong.status, 2, "{text}");
