@@ -93,7 +93,7 @@ impl WorkspaceOptions {
     /// glob that matches a folder holds for everything inside. Links are followed first, so that a link to a denied file is denied.
     ///
     /// A glob after a `!` is an exception to the globs before it, as in `.gitignore`: the last glob that matches a path decides, and nothing
-    /// in a denied folder is an exception.
+    /// in a denied folder is an exception. `{!}` is the letter.
     #[must_use]
     pub fn deny<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
         self.denied.extend(globs.into_iter().map(Into::into));
