@@ -166,6 +166,9 @@ impl Replacement<'_> {
         if rule != Rule::LineNumbers && !quote.is_distinctive() {
             return Err(rejected(Refused::Short));
         }
+        if rule != Rule::LineNumbers && quote.may_end_in_blank_line(lines, first, &texts.new) {
+            return Err(rejected(Refused::Doubt(Doubt::LineEnds)));
+        }
         let (old, new) = match (&rule, &numbered) {
             (Rule::LineNumbers, Some((_, old))) => {
                 let new = if texts.new.is_empty() {

@@ -101,6 +101,12 @@ impl<'q> Quote<'q> {
                 places.entry(first).or_insert(Rule::Indentation(shift));
             }
         }
+        // A place that differs in several ways may be the meant one, so the place of a single difference is then not certain.
+        if let Some(rule) = places.values().next().cloned() {
+            for first in self.windows(lines, |line| fold(without_end(without_indentation(line)))) {
+                places.entry(first).or_insert_with(|| rule.clone());
+            }
+        }
         places
     }
 
@@ -134,6 +140,15 @@ impl<'q> Quote<'q> {
             }
         }
         found
+    }
+
+    /// Returns whether the line feed at the end of the quote may stand for a blank line after a place. Without the quoted line feed, `new` would
+    /// then join two lines.
+    pub(super) fn may_end_in_blank_line(&self, lines: &Lines<'_>, first: usize, new: &str) -> bool {
+        let after = first + self.lines.len();
+        let is_blank_line =
+            || after < lines.len() && is_blank(lines.content(after)) && !lines.content(after).is_empty();
+        self.ends_with_newline && !new.ends_with('\n') && is_blank_line()
     }
 
     /// Returns whether a place may end with this line. A last line without an ending satisfies a quote with one: the ending counts as blanks
