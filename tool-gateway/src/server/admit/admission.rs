@@ -15,6 +15,7 @@ use crate::server::access::client_limits::{OverLimit, Permit};
 use crate::server::access::hop;
 use crate::server::body::flushed::Flushed;
 use crate::server::body::holding::Holding;
+use crate::server::observe::metrics::RouteMetrics;
 use crate::server::turns::shared::Shared;
 use crate::wire::error::ApiError;
 use crate::wrapped_body::WrappedBody;
@@ -32,7 +33,7 @@ pub(crate) enum Access {
 }
 
 /// Admission to one route.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Admission {
     pub(crate) shared: Arc<Shared>,
     /// Path of the gateway's route. The path is not axum's `MatchedPath`, which includes the prefix of an outer router.
@@ -40,10 +41,15 @@ pub(crate) struct Admission {
     pub(crate) access: Access,
     /// Whether every host and origin is admitted.
     pub(crate) any_host: bool,
+    pub(crate) metrics: RouteMetrics,
 }
 
 /// Counts a request, and answers it if the route admits it.
-pub(crate) async fn admit(State(admission): State<Admission>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn admit(
+    State(admission): State<Arc<Admission>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let began = Instant::now();
     let origin = admission.readable_by(request.headers());
     let mut response = match admission.check(&mut request) {
@@ -62,7 +68,7 @@ pub(crate) async fn admit(State(admission): State<Admission>, mut request: Reque
     }
     let status = response.status().as_u16();
     let metrics = &admission.shared.metrics;
-    metrics.answered(admission.path, status, began.elapsed());
+    metrics.answered(admission.path, &admission.metrics, status, began.elapsed());
     response
 }
 

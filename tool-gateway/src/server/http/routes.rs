@@ -17,6 +17,7 @@ use super::{account, messages, path_ids};
 use crate::server::admit::admission::{Access, Admission, admit, check_open};
 use crate::server::admit::request_body::{ReadRequest, read_text};
 use crate::server::drive::forward;
+use crate::server::observe::metrics::RouteMetrics;
 use crate::server::openai::repairing;
 use crate::server::turns::shared::Shared;
 use crate::session::principal::Principal;
@@ -95,13 +96,14 @@ impl Routes {
         }
     }
 
-    fn admission(&self, path: &'static str, access: Access) -> Admission {
-        Admission {
+    fn admission(&self, path: &'static str, access: Access) -> Arc<Admission> {
+        Arc::new(Admission {
             shared: Arc::clone(&self.shared),
             path,
             access,
             any_host: self.any_host,
-        }
+            metrics: RouteMetrics::default(),
+        })
     }
 
     fn add<H: Handler<T, Arc<Shared>>, T: 'static>(

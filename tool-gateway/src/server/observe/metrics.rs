@@ -1,5 +1,6 @@
 //! Metrics of the gateway for Prometheus, without contents of messages. Names and labels are in `tool-gateway/README.md`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
@@ -11,6 +12,7 @@ use prometheus_client::registry::Registry;
 use serde_json::{Map, Value};
 use tool_runtime::result::Failure;
 
+use super::known_metric::KnownMetric;
 #[cfg(feature = "mcp")]
 use super::mcp_metrics::McpMetrics;
 use crate::session::recognize::Found;
@@ -44,6 +46,39 @@ pub(crate) struct Metrics {
     pub(crate) histories_replayed: Counter,
     pub(crate) store_errors: Counter,
     pub(crate) requests_limited: Counter,
+    known: Arc<KnownMetrics>,
+}
+
+/// Metrics of a turn by the values of their labels, in the order of the enums and of the fields of a usage.
+#[derive(Debug, Default)]
+struct KnownMetrics {
+    sessions: [KnownMetric<Counter>; 6],
+    turns: [KnownMetric<Counter>; 5],
+    tokens: [KnownMetric<Counter>; 4],
+}
+
+/// Metrics of the requests to a route.
+#[derive(Debug, Default)]
+pub(crate) struct RouteMetrics {
+    /// Requests with the status 200.
+    ok: KnownMetric<Counter>,
+    first_byte_seconds: KnownMetric<Histogram>,
+}
+
+/// An operation of the session store, with its metric.
+#[derive(Debug)]
+pub(crate) struct StoreOperation {
+    name: &'static str,
+    seconds: KnownMetric<Histogram>,
+}
+
+impl StoreOperation {
+    pub(crate) fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            seconds: KnownMetric::default(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -145,25 +180,48 @@ impl Metrics {
             histories_replayed: Counter::default(),
             store_errors: Counter::default(),
             requests_limited: Counter::default(),
+            known: Arc::default(),
         }
     }
 
-    /// Counts a request when its response begins.
-    pub(crate) fn answered(&self, route: &'static str, status: u16, after: Duration) {
+    /// Counts a request to a route when its response begins.
+    pub(crate) fn answered(&self, route: &'static str, known: &RouteMetrics, status: u16, after: Duration) {
         let labels = RequestLabels { route, status };
-        self.requests.get_or_create(&labels).inc();
-        let seconds = self.first_byte_seconds.get_or_create(&RouteLabels { route });
+        if status == 200 {
+            known.ok.get(&self.requests, &labels).inc();
+        } else {
+            self.requests.get_or_create(&labels).inc();
+        }
+        let seconds = &known.first_byte_seconds;
+        let seconds = seconds.get(&self.first_byte_seconds, &RouteLabels { route });
         seconds.observe(after.as_secs_f64());
     }
 
     pub(crate) fn recognized(&self, found: Found) {
+        let [minted, key, chain, history, new, lost] = &self.known.sessions;
+        let known = match found {
+            Found::Minted => minted,
+            Found::Key => key,
+            Found::Chain => chain,
+            Found::History => history,
+            Found::New => new,
+            Found::Lost => lost,
+        };
         let found = found.as_str();
-        self.sessions.get_or_create(&FoundLabels { found }).inc();
+        known.get(&self.sessions, &FoundLabels { found }).inc();
     }
 
     pub(crate) fn turn(&self, end: TurnEnd) {
+        let [passed_through, finished, suspended, failed, joined] = &self.known.turns;
+        let known = match end {
+            TurnEnd::PassedThrough => passed_through,
+            TurnEnd::Finished => finished,
+            TurnEnd::Suspended => suspended,
+            TurnEnd::Failed => failed,
+            TurnEnd::Joined => joined,
+        };
         let end = end.as_str();
-        self.turns.get_or_create(&EndLabels { end }).inc();
+        known.get(&self.turns, &EndLabels { end }).inc();
     }
 
     /// Counts an internal call; `failure` is `None` if the call succeeded.
@@ -177,14 +235,15 @@ impl Metrics {
 
     /// Counts the tokens of a turn. `usage` has the fields of the Messages API.
     pub(crate) fn tokens(&self, usage: &Map<String, Value>) {
-        for (field, kind) in [
+        let kinds = [
             ("input_tokens", "input"),
             ("output_tokens", "output"),
             ("cache_read_input_tokens", "cache_read"),
             ("cache_creation_input_tokens", "cache_creation"),
-        ] {
+        ];
+        for ((field, kind), known) in kinds.into_iter().zip(&self.known.tokens) {
             if let Some(tokens) = usage.get(field).and_then(Value::as_u64) {
-                self.tokens.get_or_create(&TokenLabels { kind }).inc_by(tokens);
+                known.get(&self.tokens, &TokenLabels { kind }).inc_by(tokens);
             }
         }
     }
@@ -194,8 +253,11 @@ impl Metrics {
         self.repairs.get_or_create(&RepairLabels { outcome }).inc();
     }
 
-    pub(crate) fn store(&self, operation: &'static str, took: Duration) {
-        let seconds = self.store_seconds.get_or_create(&OperationLabels { operation });
+    pub(crate) fn store(&self, operation: &StoreOperation, took: Duration) {
+        let labels = OperationLabels {
+            operation: operation.name,
+        };
+        let seconds = operation.seconds.get(&self.store_seconds, &labels);
         seconds.observe(took.as_secs_f64());
     }
 

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp_metrics;
+mod known_metric;
 pub(crate) mod metrics;
 pub(crate) mod audit;
 pub(crate) mod counted_calls;

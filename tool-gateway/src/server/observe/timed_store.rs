@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::metrics::Metrics;
+use super::metrics::{Metrics, StoreOperation};
 use crate::session::Digest;
 use crate::session::record::{Session, SessionId};
 use crate::session::store::{
@@ -18,16 +18,48 @@ const LIMIT: Duration = Duration::from_secs(30);
 pub(crate) struct TimedStore {
     store: Arc<dyn SessionStore>,
     metrics: Metrics,
+    operations: Operations,
+}
+
+struct Operations {
+    find: StoreOperation,
+    load: StoreOperation,
+    session: StoreOperation,
+    has_session: StoreOperation,
+    save: StoreOperation,
+    append: StoreOperation,
+    progress: StoreOperation,
+    claim: StoreOperation,
+    renew: StoreOperation,
+    release: StoreOperation,
+    remove_expired: StoreOperation,
 }
 
 impl TimedStore {
     pub(crate) fn new(store: Arc<dyn SessionStore>, metrics: Metrics) -> Self {
-        Self { store, metrics }
+        let operations = Operations {
+            find: StoreOperation::new("find"),
+            load: StoreOperation::new("load"),
+            session: StoreOperation::new("session"),
+            has_session: StoreOperation::new("has_session"),
+            save: StoreOperation::new("save"),
+            append: StoreOperation::new("append"),
+            progress: StoreOperation::new("progress"),
+            claim: StoreOperation::new("claim"),
+            renew: StoreOperation::new("renew"),
+            release: StoreOperation::new("release"),
+            remove_expired: StoreOperation::new("remove_expired"),
+        };
+        Self {
+            store,
+            metrics,
+            operations,
+        }
     }
 
     fn timed<'a, T: Send + 'a>(
         &'a self,
-        operation: &'static str,
+        operation: &'a StoreOperation,
         done: StoreFuture<'a, T>,
     ) -> StoreFuture<'a, T> {
         Box::pin(async move {
@@ -50,23 +82,23 @@ async fn in_time<T>(done: StoreFuture<'_, T>) -> Result<T, StoreError> {
 
 impl SessionStore for TimedStore {
     fn find<'a>(&'a self, client: Digest, lookup: &'a Lookup<'a>) -> StoreFuture<'a, FoundEntries> {
-        self.timed("find", self.store.find(client, lookup))
+        self.timed(&self.operations.find, self.store.find(client, lookup))
     }
 
     fn load<'a>(&'a self, client: Digest, ids: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>> {
-        self.timed("load", self.store.load(client, ids))
+        self.timed(&self.operations.load, self.store.load(client, ids))
     }
 
     fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        self.timed("session", self.store.session(client, id))
+        self.timed(&self.operations.session, self.store.session(client, id))
     }
 
     fn has_session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, bool> {
-        self.timed("has_session", self.store.has_session(id))
+        self.timed(&self.operations.has_session, self.store.has_session(id))
     }
 
     fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
-        self.timed("save", self.store.save(client, saved))
+        self.timed(&self.operations.save, self.store.save(client, saved))
     }
 
     fn secret(&self) -> Option<[u8; 32]> {
@@ -78,27 +110,33 @@ impl SessionStore for TimedStore {
     }
 
     fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, Appended> {
-        self.timed("append", self.store.append(client, progress))
+        self.timed(&self.operations.append, self.store.append(client, progress))
     }
 
     fn progress(&self, client: Digest, log: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
-        self.timed("progress", self.store.progress(client, log))
+        self.timed(&self.operations.progress, self.store.progress(client, log))
     }
 
     fn claim<'a>(&'a self, client: Digest, request: &'a LeaseRequest<'a>) -> StoreFuture<'a, LeaseOutcome> {
-        self.timed("claim", self.store.claim(client, request))
+        self.timed(&self.operations.claim, self.store.claim(client, request))
     }
 
     fn renew(&self, client: Digest, lease: Lease, has_client: bool) -> StoreFuture<'_, bool> {
-        self.timed("renew", self.store.renew(client, lease, has_client))
+        self.timed(
+            &self.operations.renew,
+            self.store.renew(client, lease, has_client),
+        )
     }
 
     fn release(&self, client: Digest, lease: Lease, is_seen: bool) -> StoreFuture<'_, ()> {
-        self.timed("release", self.store.release(client, lease, is_seen))
+        self.timed(
+            &self.operations.release,
+            self.store.release(client, lease, is_seen),
+        )
     }
 
     fn remove_expired(&self) -> StoreFuture<'_, bool> {
-        self.timed("remove_expired", self.store.remove_expired())
+        self.timed(&self.operations.remove_expired, self.store.remove_expired())
     }
 
     fn check(&self) -> StoreFuture<'_, ()> {
