@@ -23,16 +23,18 @@ pub(crate) fn call_id() -> String {
 
 /// Returns an id in the form of [`id`], from at least 22 random bytes.
 pub(crate) fn id_from(bytes: &[u8]) -> String {
-    let mut id = String::with_capacity(ID_LENGTH);
-    id.extend(bytes.iter().take(ID_LENGTH).map(|byte| letter(*byte)));
-    id
+    let letters = bytes.iter().take(ID_LENGTH).map(|byte| ascii_letter(*byte));
+    // The letters are ASCII.
+    String::from_utf8(letters.collect()).unwrap_or_default()
 }
 
 /// Returns the letter for the lower 6 bits of a byte.
 pub(crate) fn letter(byte: u8) -> char {
-    LETTERS
-        .get(usize::from(byte & 63))
-        .map_or('A', |letter| char::from(*letter))
+    char::from(ascii_letter(byte))
+}
+
+fn ascii_letter(byte: u8) -> u8 {
+    LETTERS.get(usize::from(byte & 63)).copied().unwrap_or(b'A')
 }
 
 /// Returns whether a text has the form of an [`id`].

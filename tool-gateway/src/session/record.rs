@@ -20,7 +20,7 @@ impl SessionId {
 
     /// Creates a random id.
     pub(crate) fn random() -> Self {
-        Self::new(format!("{}{}", Self::PREFIX, crate::random::id()))
+        Self::new([Self::PREFIX, &crate::random::id()].concat())
     }
 
     pub(crate) fn new(id: impl Into<Arc<str>>) -> Self {

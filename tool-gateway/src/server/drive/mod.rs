@@ -609,7 +609,7 @@ impl<'a> Drive<'a> {
                 };
                 upstream_request::body(&self.job.request, &self.job.tools, &round)
             });
-            self.chat = spans::chat(&spans::model(&self.job.request));
+            self.chat = spans::chat(&self.job.request);
             let mut sent = pin!(forward::turn(self.shared, self.job, body.into()));
             let response = loop {
                 tokio::select! {

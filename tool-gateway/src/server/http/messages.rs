@@ -78,9 +78,9 @@ pub(crate) async fn messages(
     let session = recognized.session.clone().unwrap_or_else(SessionId::random);
     let Some(identity) = identity else {
         let header = session_header(&session, recognized.found);
-        let model = spans::model(&request);
-        let span = spans::chat(&model);
-        let text_call_model = shared.leaves_text_calls(&request).then_some(model);
+        let span = spans::chat(&request);
+        let leaves_text_calls = shared.leaves_text_calls(&request);
+        let text_call_model = leaves_text_calls.then(|| spans::model(&request));
         let shared_by_turn = Arc::clone(&shared);
         let turn = PassedTurn::new(
             shared_by_turn,
@@ -581,6 +581,6 @@ fn declared_names(request: &MessagesRequest, tools: &ClassifiedTools) -> Vec<Str
 }
 
 fn session_header(session: &SessionId, found: Found) -> HeaderValue {
-    let text = format!("{session}; found={}", found.as_str());
-    HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static("?"))
+    let text = [session.as_str(), "; found=", found.as_str()].concat();
+    HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("?"))
 }

@@ -32,7 +32,7 @@ impl TurnLine<'_> {
         // `parent: None`, since the line has all fields of the span already.
         tracing::info!(
             parent: None,
-            session = %self.session,
+            session = self.session.as_str(),
             found = self.found.as_str(),
             status = self.status,
             rounds = self.rounds,

@@ -8,6 +8,7 @@ use tracing::field::Empty;
 
 use crate::session::record::SessionId;
 use crate::wire::request::MessagesRequest;
+use crate::wire::walk;
 
 /// Creates the span of a turn.
 pub(crate) fn turn(session: &SessionId) -> Span {
@@ -15,7 +16,7 @@ pub(crate) fn turn(session: &SessionId) -> Span {
         "invoke_agent",
         gen_ai.operation.name = "invoke_agent",
         gen_ai.provider.name = "anthropic",
-        gen_ai.conversation.id = %session,
+        gen_ai.conversation.id = session.as_str(),
         gen_ai.usage.input_tokens = Empty,
         gen_ai.usage.output_tokens = Empty,
         error.r#type = Empty,
@@ -23,15 +24,15 @@ pub(crate) fn turn(session: &SessionId) -> Span {
     )
 }
 
-/// Creates the span of a request to the upstream.
-pub(crate) fn chat(model: &str) -> Span {
+/// Creates the span of a request to the upstream. The model is read only for a log or collector with such spans.
+pub(crate) fn chat(request: &MessagesRequest) -> Span {
     tracing::info_span!(
         "chat",
-        otel.name = %format_args!("chat {model}"),
+        otel.name = format!("chat {}", model(request)),
         otel.kind = "client",
         gen_ai.operation.name = "chat",
         gen_ai.provider.name = "anthropic",
-        gen_ai.request.model = %model,
+        gen_ai.request.model = model(request),
         gen_ai.usage.input_tokens = Empty,
         gen_ai.usage.output_tokens = Empty,
         error.r#type = Empty,
@@ -44,9 +45,12 @@ const MAX_MODEL: usize = 256;
 
 /// Returns the name of the requested model, cut to the maximum length.
 pub(crate) fn model(request: &MessagesRequest) -> String {
-    let model = request.get("model");
-    let model: Option<String> = model.and_then(|model| serde_json::from_str(model).ok());
-    model.unwrap_or_default().chars().take(MAX_MODEL).collect()
+    let model = request.get("model").and_then(walk::string).unwrap_or_default();
+    let end = model
+        .char_indices()
+        .nth(MAX_MODEL)
+        .map_or(model.len(), |(end, _)| end);
+    model.get(..end).unwrap_or_default().to_owned()
 }
 
 /// Records the status and the usage of a turn or a request.
