@@ -164,13 +164,35 @@ pub(super) fn write_settings<'f>(out: &mut CanonicalText, fields: impl Iterator<
 
 /// Writes a block, if it is part of the canonical content.
 fn write_block(out: &mut CanonicalText, text: &str) {
-    if !is_readable(text) {
+    if let Some(string) = text_without_escapes(text) {
+        if string != "\"\"" {
+            out.separate();
+            out.push(b"{\"text\":");
+            out.push(string.as_bytes());
+            out.push(b",\"type\":\"text\"}");
+        }
+    } else if !is_readable(text) {
         out.separate();
         write_as_string(out, text);
     } else if is_canonical(text) {
         out.separate();
         write_block_fields(out, text);
     }
+}
+
+/// Returns the text of a text block without other fields and without escapes, as a JSON string. Nearly all blocks are such blocks, which
+/// need neither a sort nor a check.
+fn text_without_escapes(block: &str) -> Option<&str> {
+    let mut fields = Object::from_json(block)?.fields();
+    let (first, second) = (fields.next()?, fields.next()?);
+    let (kind, text) = if first.is("type") {
+        (first, second)
+    } else {
+        (second, first)
+    };
+    let is_text =
+        kind.is("type") && kind.value == "\"text\"" && text.is("text") && text.value.starts_with('"');
+    (is_text && !text.value.contains('\\') && fields.next().is_none()).then_some(text.value)
 }
 
 /// Returns whether a block is part of the canonical content: any block except thinking and empty texts.
