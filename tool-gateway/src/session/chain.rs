@@ -96,8 +96,8 @@ impl Content {
     }
 }
 
-/// Maximum number of digests in `latest`. Both maps together take about 7 MB.
-const MAX_WRITTEN: usize = 32 << 10;
+/// Maximum number of digests in `latest`: as many as a table of 32,768 places has. Both maps together take about 7 MB.
+const MAX_WRITTEN: usize = 28 << 10;
 
 impl DigestCache {
     fn get(&mut self, written: Digest) -> Option<Content> {

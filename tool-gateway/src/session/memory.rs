@@ -69,7 +69,8 @@ struct Tables {
     points: BTreeSet<(Digest, u64)>,
     calls: FoldMap<Digest, u64>,
     keys: FoldMap<Digest, SessionId>,
-    sessions: FoldMap<SessionId, SessionEntry>,
+    /// Boxed, since the unused places of a table take memory, too.
+    sessions: FoldMap<SessionId, Box<SessionEntry>>,
     clients: FoldMap<Digest, ClientEntry>,
     /// Clients by number of turns and by bytes.
     by_turns: BTreeSet<Rank>,
@@ -253,9 +254,8 @@ impl Default for MemoryStore {
 impl Tables {
     /// Returns a session of a client, unless it has expired.
     fn session(&self, client: Digest, id: &SessionId) -> Option<&SessionEntry> {
-        self.sessions
-            .get(id)
-            .filter(|entry| entry.client == client && !entry.place.expiry.is_over())
+        let entry = self.sessions.get(id).map(|entry| &**entry);
+        entry.filter(|entry| entry.client == client && !entry.place.expiry.is_over())
     }
 
     /// Returns a turn of a client, unless its session has expired. The sequence number of the turn is also its revision.
@@ -353,19 +353,21 @@ impl Tables {
         turn_bytes: usize,
     ) -> Digest {
         let (now, id) = (SystemTime::now(), record.session());
-        let entry = self.sessions.entry(id.clone()).or_insert_with(|| SessionEntry {
-            session: Session {
-                id: id.clone(),
-                created_at: now,
-                last_active: now,
-                state: Map::new(),
-            },
-            number: place.number,
-            client,
-            keys: Vec::new(),
-            turns: 0,
-            bytes: 0,
-            place,
+        let entry = self.sessions.entry(id.clone()).or_insert_with(|| {
+            Box::new(SessionEntry {
+                session: Session {
+                    id: id.clone(),
+                    created_at: now,
+                    last_active: now,
+                    state: Map::new(),
+                },
+                number: place.number,
+                client,
+                keys: Vec::new(),
+                turns: 0,
+                bytes: 0,
+                place,
+            })
         });
         entry.session.last_active = now;
         entry.session.state.clone_from(record.state());

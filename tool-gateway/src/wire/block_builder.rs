@@ -36,7 +36,7 @@ impl BlockBuilder {
     pub(crate) fn push(&mut self, delta: &Delta) {
         let delta = match delta {
             Delta::Text(field, piece) => return self.push_text(*field, piece),
-            Delta::Texts(run) => return self.push_text(run.field, &run.text),
+            Delta::Texts(run) => return run.pieces().for_each(|piece| self.push_text(run.field, &piece)),
             Delta::Other(delta) => delta.object(),
         };
         self.close_text();

@@ -61,8 +61,6 @@ impl TextField {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TextRun {
     pub(crate) field: TextField,
-    /// Text that the events append.
-    pub(crate) text: String,
     /// Index of the block in the events.
     index: usize,
     /// Pieces of the text as the strings of the events, one after the other.
@@ -79,7 +77,6 @@ impl TextRun {
     pub(crate) fn new(first: &TextEvent<'_>) -> Self {
         Self {
             field: first.field,
-            text: first.piece.clone().into_owned(),
             index: first.index,
             strings: first.string.to_owned(),
         }
@@ -89,7 +86,6 @@ impl TextRun {
     pub(crate) fn push(&mut self, next: &TextEvent<'_>) -> bool {
         let is_same = self.field == next.field && self.index == next.index;
         if is_same {
-            self.text.push_str(&next.piece);
             self.strings.push_str(next.string);
         }
         is_same
@@ -99,21 +95,24 @@ impl TextRun {
     pub(crate) fn append(&mut self, later: &Self) -> bool {
         let is_same = self.field == later.field && self.index == later.index;
         if is_same {
-            self.text.push_str(&later.text);
             self.strings.push_str(&later.strings);
         }
         is_same
     }
 
-    /// Frees the memory that the texts do not need.
+    /// Returns the texts that the events append.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        walk::items_of(&self.strings).filter_map(walk::string)
+    }
+
+    /// Frees the memory that the text does not need.
     pub(crate) fn shrink(&mut self) {
-        self.text.shrink_to_fit();
         self.strings.shrink_to_fit();
     }
 
     /// Returns the size in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.text.len() + self.strings.len()
+        self.strings.len()
     }
 
     /// Appends the events, for a block at this index.
@@ -172,7 +171,7 @@ impl Delta {
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::Text(_, text) => text.is_empty(),
-            Self::Texts(run) => run.text.is_empty(),
+            Self::Texts(run) => run.pieces().all(|piece| piece.is_empty()),
             Self::Other(_) => false,
         }
     }
@@ -310,7 +309,7 @@ mod tests {
         for other in [event(4, "\"a\""), event(3, "\"a\"").replace("text", "thinking")] {
             assert!(!run.push(&TextEvent::parse(other.as_bytes()).unwrap()), "{other}");
         }
-        assert_eq!(run.text, "aé\n\"index\":3,é");
+        assert_eq!(run.pieces().collect::<String>(), "aé\n\"index\":3,é");
         for index in [3, 0, 12] {
             let mut out = String::new();
             run.write_sse(&mut out, index);

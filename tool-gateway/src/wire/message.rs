@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use super::block::{Block, BlockText, Kind};
@@ -192,6 +193,17 @@ impl WholeMessage {
     /// Returns the text of the message, unchanged.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// Returns the text of the message as bytes that share the text.
+    pub(crate) fn into_bytes(self) -> Bytes {
+        struct Text(Arc<str>);
+        impl AsRef<[u8]> for Text {
+            fn as_ref(&self) -> &[u8] {
+                self.0.as_bytes()
+            }
+        }
+        Bytes::from_owner(Text(self.text))
     }
 
     pub(crate) fn blocks(&self) -> Blocks<'_> {

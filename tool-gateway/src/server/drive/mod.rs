@@ -626,7 +626,7 @@ impl<'a> Drive<'a> {
             let (parts, body) = response.into_parts();
             let body = match body {
                 TurnBody::Message(events) => {
-                    self.running.set_headers(parts.headers);
+                    self.running.set_headers(&parts.headers);
                     let events = UpstreamEvents::new(events, self.shared.settings.limits.upstream_idle);
                     self.source = Source::Upstream(events);
                     return Ok(None);

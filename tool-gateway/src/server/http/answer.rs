@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
 
 use crate::server::turns::running_turn::{Next, RunEnd, Watcher};
+use crate::server::turns::upstream_headers::X_ACCEL_BUFFERING;
 use crate::turn::action::Sent;
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
@@ -72,34 +73,15 @@ pub(crate) async fn answer(mut watcher: Watcher, is_stream: bool, session: Heade
         let kind = [(header::CONTENT_TYPE, "application/json")];
         ((kind, message.finish()).into_response(), headers)
     };
-    copy_headers(&upstream_headers, response.headers_mut());
+    upstream_headers.append_to(response.headers_mut());
     with_session(response, session)
 }
-
-const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 const SESSION: HeaderName = HeaderName::from_static("x-tool-gateway-session");
 
 pub(crate) fn with_session(mut response: Response, session: HeaderValue) -> Response {
     response.headers_mut().insert(SESSION, session);
     response
-}
-
-/// Copies the upstream's headers, except the headers that describe its body.
-fn copy_headers(from: &HeaderMap, headers: &mut HeaderMap) {
-    for (name, value) in from {
-        let of_the_body = [
-            header::CONTENT_TYPE,
-            header::CONTENT_LENGTH,
-            header::CONTENT_ENCODING,
-            header::TRANSFER_ENCODING,
-            header::CACHE_CONTROL,
-            X_ACCEL_BUFFERING,
-        ];
-        if !of_the_body.contains(name) {
-            headers.append(name, value.clone());
-        }
-    }
 }
 
 /// Returns the response for a turn that ended without output.
@@ -233,9 +215,9 @@ impl Collected {
         }
     }
 
-    fn finish(self) -> String {
+    fn finish(self) -> Bytes {
         if let Some(whole) = self.whole {
-            return whole.as_str().to_owned();
+            return whole.into_bytes();
         }
         let mut content = "[".to_owned();
         for (index, block) in self.assembly.into_blocks().iter().enumerate() {
@@ -247,6 +229,6 @@ impl Collected {
         content.push(']');
         let mut message = self.message;
         message.set("content", content);
-        message.to_json()
+        message.to_json().into()
     }
 }

@@ -1,11 +1,10 @@
 //! [`Checkpoint`]: the last point from which a turn can continue, in this or a later process.
 
-use std::sync::Arc;
-
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use super::session_state::StateMap;
+use super::upstream_headers::UpstreamHeaders;
 use crate::session::chain::Digest;
 use crate::session::record::SessionId;
 use crate::turn::action::{Action, Sent};
@@ -24,7 +23,7 @@ pub(crate) struct Checkpoint {
     pub(crate) session: SessionId,
     pub(crate) machine: TurnMachine,
     /// Headers of the upstream's first response.
-    pub(crate) headers: Option<Arc<HeaderMap>>,
+    pub(crate) headers: Option<UpstreamHeaders>,
     pub(crate) sent: Vec<Sent>,
     pub(crate) refused_thinking: Option<RefusedThinking>,
     /// State of the session after the last completed call.
@@ -105,7 +104,7 @@ impl Checkpoint {
                     HeaderValue::try_from(value).ok()?,
                 ))
             });
-            Arc::new(headers.collect())
+            UpstreamHeaders::new(headers)
         });
         let mut sent: Vec<_> = stored
             .message

@@ -1,6 +1,7 @@
 //! Running turns, and the state that all requests share. The entry is [`shared::Shared`]; [`turn_table`] has the running turns.
 
 pub(crate) mod session_state;
+pub(crate) mod upstream_headers;
 pub(crate) mod checkpoint;
 pub(crate) mod progress_log;
 pub(crate) mod locks;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tool_runtime::CancellationToken;
@@ -14,6 +14,7 @@ use tool_runtime::CancellationToken;
 use super::checkpoint::Checkpoint;
 use super::kept_bytes::KeptBytes;
 use super::session_state::StateMap;
+use super::upstream_headers::UpstreamHeaders;
 use crate::session::chain::Digest;
 use crate::session::record::SessionId;
 use crate::turn::action::Sent;
@@ -39,7 +40,7 @@ pub(crate) struct RunningTurn {
 #[derive(Debug, Default)]
 struct RunState {
     /// Headers of the upstream's first response.
-    headers: Option<Arc<HeaderMap>>,
+    headers: Option<UpstreamHeaders>,
     sent: Vec<Sent>,
     /// Estimated size in bytes of `sent` and of the response of a failed turn.
     bytes: usize,
@@ -61,21 +62,15 @@ impl RunState {
     /// Merges the consecutive changes of each text of an ended turn without watchers: a text of many pieces takes a third of the memory
     /// then. Returns the number of freed bytes.
     fn merge_texts(&mut self) -> usize {
-        let mut merged: Vec<Sent> = Vec::new();
-        for mut sent in std::mem::take(&mut self.sent) {
-            let is_merged = match (merged.last_mut().and_then(text_run), text_run(&mut sent)) {
+        self.sent
+            .dedup_by(|later, sent| match (text_run(sent), text_run(later)) {
                 (Some((index, run)), Some((later_index, later))) => index == later_index && run.append(later),
                 _ => false,
-            };
-            if !is_merged {
-                merged.push(sent);
-            }
-        }
-        for (_, run) in merged.iter_mut().filter_map(text_run) {
+            });
+        for (_, run) in self.sent.iter_mut().filter_map(text_run) {
             run.shrink();
         }
-        merged.shrink_to_fit();
-        self.sent = merged;
+        self.sent.shrink_to_fit();
         let before = std::mem::replace(&mut self.bytes, self.sent.iter().map(size).sum());
         before.saturating_sub(self.bytes)
     }
@@ -173,18 +168,10 @@ impl RunningTurn {
         self.changed.notify_waiters();
     }
 
-    /// Sets the headers of the upstream's first response. The received values share the read buffer of their connection, which is many times
-    /// larger and must not be kept with the turn, so the values are copied into a buffer of the turn.
-    pub(crate) fn set_headers(&self, mut headers: HeaderMap) {
-        let length = headers.values().map(HeaderValue::len).sum();
-        let mut copied = BytesMut::with_capacity(length);
-        for value in headers.values_mut() {
-            copied.extend_from_slice(value.as_bytes());
-            if let Ok(copy) = HeaderValue::from_maybe_shared(copied.split().freeze()) {
-                *value = copy;
-            }
-        }
-        self.lock().headers.get_or_insert(Arc::new(headers));
+    /// Sets the headers of the upstream's first response.
+    pub(crate) fn set_headers(&self, received: &HeaderMap) {
+        let headers = UpstreamHeaders::copied(received);
+        self.lock().headers.get_or_insert(headers);
         self.notify();
     }
 
@@ -421,7 +408,7 @@ impl Watcher {
     }
 
     /// Waits until the turn has output. Returns the headers of the upstream's response.
-    pub(crate) async fn upstream_headers(&mut self) -> Result<Arc<HeaderMap>, RunEnd> {
+    pub(crate) async fn upstream_headers(&mut self) -> Result<UpstreamHeaders, RunEnd> {
         let headers = |running: &RunningTurn| {
             let state = running.lock();
             if !state.sent.is_empty() {
@@ -433,7 +420,7 @@ impl Watcher {
     }
 
     /// Returns the headers of the upstream's response.
-    pub(crate) fn headers(&self) -> Arc<HeaderMap> {
+    pub(crate) fn headers(&self) -> UpstreamHeaders {
         self.running.lock().headers.clone().unwrap_or_default()
     }
 
@@ -497,16 +484,6 @@ impl Drop for Successor {
 mod tests {
     use super::*;
     use crate::wire::delta::TextEvent;
-
-    #[test]
-    fn kept_headers_share_no_buffer() {
-        let buffer = Bytes::from(vec![b'x'; 100]);
-        let id = HeaderValue::from_maybe_shared(buffer.slice(..3)).unwrap();
-        let (running, watcher) = RunningTurn::begin(SessionId::random(), &KeptBytes::default());
-        running.set_headers(HeaderMap::from_iter([(header::ETAG, id)]));
-        assert_eq!(watcher.headers()[header::ETAG], "xxx");
-        assert!(buffer.is_unique());
-    }
 
     #[test]
     fn retries_receive_the_events_of_merged_texts() {

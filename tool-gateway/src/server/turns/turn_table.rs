@@ -140,7 +140,9 @@ impl Entries {
     ) {
         self.number += 1;
         let number = self.number;
-        let kept = self.by_request.entry(request.identity).or_default();
+        // Few requests are equal.
+        let kept = self.by_request.entry(request.identity);
+        let kept = kept.or_insert_with(|| Vec::with_capacity(1));
         kept.retain(|kept| kept.sample != sample);
         kept.push(Kept {
             number,
@@ -441,16 +443,17 @@ impl TurnTable {
         session: &SessionId,
         checkpoint: Option<Box<Checkpoint>>,
     ) -> Joined {
-        let bytes = self.lock().bytes_of(client, &self.bytes);
-        let (running, watcher) = match &checkpoint {
-            Some(checkpoint) => RunningTurn::from_checkpoint(checkpoint, &bytes),
-            None => RunningTurn::begin(session.clone(), &bytes),
-        };
-        {
+        let (running, watcher) = {
             let mut turns = self.lock();
+            let bytes = turns.bytes_of(client, &self.bytes);
+            let (running, watcher) = match &checkpoint {
+                Some(checkpoint) => RunningTurn::from_checkpoint(checkpoint, &bytes),
+                None => RunningTurn::begin(session.clone(), &bytes),
+            };
             turns.insert(client, request, lease.sample, Arc::clone(&running));
             turns.make_room(client, &self.bytes, None);
-        }
+            (running, watcher)
+        };
         if checkpoint
             .as_ref()
             .is_some_and(|checkpoint| checkpoint.is_complete())

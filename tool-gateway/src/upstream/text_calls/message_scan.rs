@@ -1,5 +1,6 @@
 //! [`MessageScan`]: rewrites the events of a message whose last text has calls.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use super::expected_calls::{ExpectedCalls, TextScanner};
@@ -139,8 +140,8 @@ impl MessageScan {
             return self.send_event(StreamEvent::BlockDelta { index, delta });
         };
         let piece = match &delta {
-            Delta::Text(TextField::Text, text) => text,
-            Delta::Texts(run) if run.field == TextField::Text => &run.text,
+            Delta::Text(TextField::Text, text) => Cow::Borrowed(text.as_str()),
+            Delta::Texts(run) if run.field == TextField::Text => Cow::Owned(run.pieces().collect()),
             _ => {
                 // A text with something beside its characters, such as citations, is not the text of a server that did not parse calls.
                 self.release();
@@ -148,7 +149,7 @@ impl MessageScan {
             }
         };
         let held = open.scanner.held();
-        let text = open.scanner.push(piece);
+        let text = open.scanner.push(&piece);
         if text.is_empty() {
             // The bytes restart the idle timeout of the upstream.
             return self.send(Part::KeepAlive);

@@ -96,8 +96,8 @@ impl Read {
                 assert_eq!(self.open, Some(index));
                 let block = self.content.last_mut().unwrap();
                 let (field, text) = match &delta {
-                    Delta::Text(field, text) => (field, text),
-                    Delta::Texts(run) => (&run.field, &run.text),
+                    Delta::Text(field, text) => (*field, text.clone()),
+                    Delta::Texts(run) => (run.field, run.pieces().collect()),
                     Delta::Other(other) => {
                         block["other"] = serde_json::from_str(other.as_str()).unwrap();
                         return;
