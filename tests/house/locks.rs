@@ -159,13 +159,20 @@ const KNOWN: &[(&str, &[&str])] = &[
     // A table that only grows.
     ("tool-gateway/src/settings/permissions.rs", &["RwLock"]),
     ("tool-gateway/src/session/memory.rs", &["Mutex", "MutexGuard"]),
+    (
+        "tool-gateway/src/session/record_cache.rs",
+        &["Mutex", "MutexGuard"],
+    ),
     // One table; each use is one step. The lock of the turns may be held, never the other way round.
     (
         "tool-gateway/src/session/local_leases.rs",
         &["Mutex", "MutexGuard"],
     ),
     // The end of a lease, which one task writes.
-    ("tool-gateway/src/server/turns/lease_keeper.rs", &["Mutex"]),
+    (
+        "tool-gateway/src/server/turns/lease_keeper.rs",
+        &["Mutex", "watch"],
+    ),
     // One list of writes; the flag of the writing thread changes in the steps that add and take writes.
     (
         "tool-gateway/src/session/file/queue.rs",

@@ -37,6 +37,12 @@ fn ascii_letter(byte: u8) -> u8 {
     LETTERS.get(usize::from(byte & 63)).copied().unwrap_or(b'A')
 }
 
+/// Returns the 6 bits of a [`letter`]; `None` for another character.
+pub(crate) fn bits_of(letter: char) -> Option<u8> {
+    let position = LETTERS.iter().position(|other| char::from(*other) == letter)?;
+    u8::try_from(position).ok()
+}
+
 /// Returns whether a text has the form of an [`id`].
 pub(crate) fn is_id(text: &str) -> bool {
     text.len() == ID_LENGTH && text.bytes().all(|byte| LETTERS.contains(&byte))

@@ -12,7 +12,8 @@ use crate::settings::bash::Commands;
 const MAX_INTERVAL: Duration = Duration::from_secs(5 * 60);
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Ends the commands of sessions that are not in the store and have no turn, at intervals.
+/// Ends the commands of sessions that are not in the store and have no turn, at intervals. Commands with a store of several gateways end
+/// after 30 minutes, since such a store looks up sessions by their client.
 pub(super) async fn sweep(commands: Commands, store: Arc<dyn SessionStore>, turns: &Turns) {
     let interval = (store.ttl() / 4).clamp(MIN_INTERVAL, MAX_INTERVAL);
     loop {
@@ -24,7 +25,7 @@ pub(super) async fn sweep(commands: Commands, store: Arc<dyn SessionStore>, turn
             if turns.has_active(&session) {
                 continue;
             }
-            match store.has_session(&session).await {
+            match store.has_session(None, &session).await {
                 // A turn may have begun meanwhile.
                 Ok(false) if !turns.has_active(&session) => {
                     tracing::debug!(%session, "the commands of an ended session are ended");

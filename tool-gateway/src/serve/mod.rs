@@ -208,6 +208,7 @@ async fn configured(
     let upstream = settings.upstream.build(&chat, settings.listen, mistakes).await;
     let mut gateway = Gateway::with_settings(registry, upstream, settings.clone());
     if let Some(offload) = settings.offload.clone() {
+        offload.check(settings.store.reach(), mistakes);
         let known = KnownTools {
             registry: gateway.registry(),
             may_have: &|name| settings.mcp.owns(name),
@@ -307,12 +308,15 @@ async fn serve_until_stopped(
         turns.answered().await;
     };
     let times = ClientTimes::new(limits);
+    let leases = turns.clone();
     tokio::select! {
         () = connections::serve(listener, router, times, stop) => {}
         // The remaining calls are interrupted. A store in a file reports the interruption to a retry.
         () = async { signals.received(1).await; tokio::time::sleep(limits.shutdown).await } => {}
         () = signals.received(2) => {}
     }
+    // Other gateways continue the turns that were cut.
+    leases.release().await;
 }
 
 /// Prints a message for the operator. The program continues if standard error is closed.

@@ -28,6 +28,11 @@ impl Digest {
         blake3::Hash::from_bytes(self.0).to_hex().to_string()
     }
 
+    /// Parses a digest from hexadecimal digits.
+    pub(crate) fn from_hex(text: &str) -> Option<Self> {
+        blake3::Hash::from_hex(text).ok().map(Self::from)
+    }
+
     /// Returns the digest with this number in a series; number 0 is the digest itself.
     pub(crate) fn numbered(self, number: u64) -> Self {
         if number == 0 {

@@ -138,7 +138,7 @@ impl<'s> Finder<'s> {
             .iter()
             .flatten()
             .filter_map(|turn| match turn {
-                FoundTurn::Id(id) => Some(id.clone()),
+                FoundTurn::Ref(turn) => Some(turn.id.clone()),
                 FoundTurn::Turn(_) => None,
             })
             .collect();
@@ -151,7 +151,7 @@ impl<'s> Finder<'s> {
         let mut turn = |found| {
             let stored = match found {
                 FoundTurn::Turn(stored) => Some(stored),
-                FoundTurn::Id(_) => loaded.next().flatten(),
+                FoundTurn::Ref(_) => loaded.next().flatten(),
             };
             Some(stored?.record.into_turn())
         };

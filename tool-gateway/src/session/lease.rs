@@ -7,8 +7,9 @@ use super::chain::Digest;
 /// Time for which a lease is valid without a renewal.
 pub const LEASE_TIME: Duration = Duration::from_secs(15);
 
-/// Time after which the owner of a lease counts as one without a connected client, unless a renewal has stated a client.
-pub const CLIENT_MARK: Duration = Duration::from_secs(5);
+/// Time after which the owner of a lease counts as one without a connected client, unless a renewal has stated a client. Renewals are sent
+/// every 5 seconds, and may take 2 seconds.
+pub const CLIENT_MARK: Duration = Duration::from_secs(7);
 
 /// A gateway's right to run a sample of the answer to a request, until the lease expires. A later owner has a greater fence, and the writes
 /// of an earlier owner are rejected.
@@ -40,6 +41,9 @@ pub struct LeaseRequest<'a> {
     pub running: &'a [u64],
     /// Whether the client marks the request as a retry.
     pub is_retry: bool,
+    /// Digest of the client's key for all attempts of a request. The request gets the sample with this key, and a retry gets no sample with
+    /// another key.
+    pub idempotency_key: Option<Digest>,
 }
 
 /// Result of [`SessionStore::claim`](super::store::SessionStore::claim).

@@ -31,6 +31,7 @@ const LOG_TIME: Duration = Duration::from_secs(24 * 3600);
 struct Sample {
     fence: u64,
     owner: u128,
+    idempotency_key: Option<Digest>,
     /// End of the lease.
     until: Instant,
     /// Time until which the owner has a connected client.
@@ -65,14 +66,34 @@ impl Sample {
         !self.is_done && self.until > now
     }
 
+    /// Returns whether the sample is kept. A lease that was never claimed again ends after its time.
+    fn is_kept(&self, now: Instant) -> bool {
+        self.changed + LOG_TIME > now || self.has_lease(now)
+    }
+
+    /// Returns the choice of this sample.
+    fn joined(&self, number: u64, instance: u128, now: Instant) -> SampleChoice {
+        // An instance does not wait for its own claim, whose answer was lost.
+        if self.has_lease(now) && self.owner != instance {
+            SampleChoice::Held(self.until - now)
+        } else if self.is_done {
+            SampleChoice::Done(number)
+        } else {
+            SampleChoice::Taken(number)
+        }
+    }
+
     /// Gives the lease to an instance, with a fence that is greater than all earlier fences of the sample, also of lost ones.
-    fn take(before: Option<Self>, owner: u128, now: Instant) -> Self {
+    fn take(before: Option<Self>, request: &LeaseRequest<'_>, now: Instant) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let micros = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
         let last = before.as_ref().map_or(0, |sample| sample.fence);
         Self {
             fence: micros.max(last.saturating_add(1)),
-            owner,
+            owner: request.instance,
+            idempotency_key: request
+                .idempotency_key
+                .or(before.as_ref().and_then(|sample| sample.idempotency_key)),
             until: now + LEASE_TIME,
             client_until: now + CLIENT_MARK,
             is_done: false,
@@ -84,36 +105,43 @@ impl Sample {
 }
 
 impl LeaseRequest<'_> {
-    /// Chooses the sample for the request: a retry gets the oldest sample that no client has received, then the latest one. Another request
-    /// gets a sample whose client has left, or else a new one.
+    /// Chooses the sample for the request: the one with its idempotency key, or else the oldest one whose client has left. Otherwise, a retry
+    /// gets the oldest sample that no client has received, then the latest one, and another request gets a new one.
     fn choose(&self, samples: &Samples, now: Instant) -> SampleChoice {
-        let mut seen = None;
         let is_running = |number: &u64| self.running.contains(number);
-        for (number, sample) in samples.iter().filter(|(number, _)| !is_running(number)) {
-            // The claim of this instance whose answer was lost.
-            let is_own = sample.owner == self.instance;
-            if sample.has_lease(now) && !is_own {
-                if self.is_retry || sample.client_until <= now {
-                    return SampleChoice::Held(sample.until - now);
+        let others = || samples.iter().filter(|(number, _)| !is_running(number));
+        let key = self.idempotency_key;
+        if let Some((number, sample)) =
+            others().find(|(_, sample)| key.is_some() && sample.idempotency_key == key)
+        {
+            return sample.joined(*number, self.instance, now);
+        }
+        let (mut held, mut seen) = (None, None);
+        for (number, sample) in others() {
+            // Different keys belong to different requests.
+            let is_retried = self.is_retry && (key.is_none() || sample.idempotency_key.is_none());
+            match sample.joined(*number, self.instance, now) {
+                joined @ SampleChoice::Held(_) if sample.client_until > now => {
+                    held = held.or(Some(joined).filter(|_| is_retried));
                 }
-            } else if !sample.is_done {
-                return SampleChoice::Taken(*number);
-            } else if !sample.is_seen {
-                return SampleChoice::Done(*number);
-            } else {
-                seen = seen.filter(|_| !self.is_retry).or(Some(*number));
+                SampleChoice::Done(_) if !is_retried && sample.is_seen => {
+                    // A retry with the key of the sample gets its answer.
+                    if !self.is_retry && sample.idempotency_key.is_none() {
+                        seen = seen.or(Some(SampleChoice::Reused(*number)));
+                    }
+                }
+                SampleChoice::Done(_) if sample.is_seen => seen = Some(SampleChoice::Done(*number)),
+                // Its client may be receiving the answer.
+                joined @ SampleChoice::Done(_) if sample.client_until > now => held = held.or(Some(joined)),
+                joined => return joined,
             }
         }
-        match seen {
-            Some(number) if self.is_retry => SampleChoice::Done(number),
-            Some(number) => SampleChoice::Reused(number),
-            None => {
-                let is_free = |number: &u64| !samples.contains_key(number) && !is_running(number);
-                // One of these numbers is free.
-                let mut numbers = 0..=(samples.len() + self.running.len()) as u64;
-                SampleChoice::Taken(numbers.find(is_free).unwrap_or_default())
-            }
-        }
+        held.or(seen).unwrap_or_else(|| {
+            let is_free = |number: &u64| !samples.contains_key(number) && !is_running(number);
+            // One of these numbers is free.
+            let mut numbers = 0..=(samples.len() + self.running.len()) as u64;
+            SampleChoice::Taken(numbers.find(is_free).unwrap_or_default())
+        })
     }
 }
 
@@ -123,7 +151,7 @@ impl LocalLeases {
         let mut all = self.lock();
         let request = claimed.request;
         let samples = all.entry(RequestKey { client, request }).or_default();
-        samples.retain(|_, sample| sample.changed + LOG_TIME > now || sample.has_lease(now));
+        samples.retain(|_, sample| sample.is_kept(now));
         let (number, before) = match claimed.choose(samples, now) {
             SampleChoice::Held(left) => return LeaseOutcome::Held { left },
             SampleChoice::Done(sample) => {
@@ -140,7 +168,7 @@ impl LocalLeases {
                 (number, before)
             }
         };
-        let sample = Sample::take(before, claimed.instance, now);
+        let sample = Sample::take(before, claimed, now);
         let lease = Lease {
             request,
             sample: number,
@@ -193,9 +221,7 @@ impl LocalLeases {
         let renew = |sample: &mut Sample| {
             let now = Instant::now();
             sample.until = now + LEASE_TIME;
-            if has_client {
-                sample.client_until = now + CLIENT_MARK;
-            }
+            sample.client_until = if has_client { now + CLIENT_MARK } else { now };
         };
         self.with(client, lease, renew).is_some()
     }
@@ -204,6 +230,23 @@ impl LocalLeases {
         self.with(client, lease, |sample| {
             sample.until = Instant::now();
             sample.is_seen |= is_seen;
+        });
+    }
+
+    /// Returns whether an instance has a lease of this client.
+    pub(super) fn has_lease(&self, client: Digest) -> bool {
+        let now = Instant::now();
+        let all = self.lock();
+        let mut of_client = all.iter().filter(|(key, _)| key.client == client);
+        of_client.any(|(_, samples)| samples.values().any(|sample| sample.has_lease(now)))
+    }
+
+    /// Removes the samples of requests that were not claimed again.
+    pub(super) fn remove_expired(&self) {
+        let now = Instant::now();
+        self.lock().retain(|_, samples| {
+            samples.retain(|_, sample| sample.is_kept(now));
+            !samples.is_empty()
         });
     }
 
@@ -220,5 +263,41 @@ impl LocalLeases {
     fn lock(&self) -> MutexGuard<'_, FoldMap<RequestKey, Samples>> {
         // No change can panic halfway.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::tests::digest;
+
+    #[tokio::test(start_paused = true)]
+    async fn samples_that_are_not_claimed_again_are_removed() {
+        let leases = LocalLeases::default();
+        let claim = |request: &str| {
+            let claimed = LeaseRequest {
+                request: digest(request),
+                instance: 1,
+                running: &[],
+                is_retry: false,
+                idempotency_key: None,
+            };
+            leases.claim(digest("client"), &claimed)
+        };
+        claim("left");
+        let LeaseOutcome::Taken { lease, .. } = claim("renewed") else {
+            panic!("the sample is new");
+        };
+        tokio::time::advance(LOG_TIME / 2).await;
+        leases.remove_expired();
+        assert_eq!(leases.lock().len(), 2);
+        tokio::time::advance(LOG_TIME / 2).await;
+        assert!(leases.renew(digest("client"), lease, true));
+        tokio::time::advance(LEASE_TIME / 2 + Duration::from_secs(1)).await;
+        leases.remove_expired();
+        assert_eq!(
+            leases.lock().keys().map(|key| key.request).collect::<Vec<_>>(),
+            [digest("renewed")]
+        );
     }
 }

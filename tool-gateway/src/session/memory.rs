@@ -15,8 +15,7 @@ use super::record::{Session, SessionId, state_size};
 use super::store::{
     Appended, DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, FoundCall, FoundEntries,
     FoundTurn, Lease, LeaseOutcome, LeaseRequest, Lookup, MAX_TURNS_OF_POINT, Progress, Reach,
-    SUSPENDED_FACTOR, SaveOutcome, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize, StoredTurn,
-    push_key,
+    SUSPENDED_FACTOR, SaveOutcome, SavedTurn, SessionStore, StoreFuture, StoreSize, StoredTurn, push_key,
 };
 use super::turn_record::TurnRecord;
 use crate::fold_map::FoldMap;
@@ -570,10 +569,11 @@ impl SessionStore for MemoryStore {
         Box::pin(async move { Ok(session) })
     }
 
-    fn has_session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, bool> {
+    fn has_session<'a>(&'a self, client: Option<Digest>, id: &'a SessionId) -> StoreFuture<'a, bool> {
         let tables = self.lock();
-        let entry = tables.sessions.get(id);
-        let is_known = entry.is_some_and(|entry| !entry.place.expiry.is_over());
+        let is_known = tables.sessions.get(id).is_some_and(|entry| {
+            client.is_none_or(|client| entry.client == client) && !entry.place.expiry.is_over()
+        });
         Box::pin(async move { Ok(is_known) })
     }
 
@@ -591,10 +591,7 @@ impl SessionStore for MemoryStore {
         {
             None | Some(Appended::Kept) => {}
             Some(Appended::Fenced) => return Box::pin(async { Ok(SaveOutcome::Fenced) }),
-            Some(Appended::Gap { have }) => {
-                let error = StoreError(format!("expected segment {have} of a request's progress"));
-                return Box::pin(async { Err(error) });
-            }
+            Some(Appended::Gap { have }) => return Box::pin(async move { Ok(SaveOutcome::Gap { have }) }),
         }
         let session = saved.record.session().clone();
         let expiry = self.expiry(saved.record.is_suspended());
@@ -650,7 +647,13 @@ impl SessionStore for MemoryStore {
         Box::pin(async { Ok(()) })
     }
 
+    fn has_lease(&self, client: Digest) -> StoreFuture<'_, bool> {
+        let has_lease = self.leases.has_lease(client);
+        Box::pin(async move { Ok(has_lease) })
+    }
+
     fn remove_expired(&self) -> StoreFuture<'_, bool> {
+        self.leases.remove_expired();
         let is_full = self.clock.may_remove(self.ttl) && self.lock().remove_expired(MAX_SWEPT) == MAX_SWEPT;
         Box::pin(async move { Ok(is_full) })
     }

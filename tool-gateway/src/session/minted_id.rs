@@ -1,7 +1,7 @@
 //! [`MintKey`]: creates the ids of calls that a client sees, and recognizes them later, without a look-up.
 
 use std::fmt;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::chain::ChainKey;
 use super::principal::Principal;
@@ -37,8 +37,7 @@ impl MintKey {
 
     /// Creates an id from at least 22 random bytes.
     pub(crate) fn mint(&self, bytes: &[u8]) -> String {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.mint_at(bytes, since.as_secs().saturating_sub(EPOCH) / 60)
+        self.mint_at(bytes, minute_of(SystemTime::now()))
     }
 
     fn mint_at(&self, bytes: &[u8], minute: u64) -> String {
@@ -62,10 +61,34 @@ impl MintKey {
         parts.is_some_and(|(id, mac)| mac.chars().eq(self.mac(id)))
     }
 
+    /// Returns the time since the creation of an own id, rounded down to minutes. A clock that was set back counts as no time.
+    pub(crate) fn age(&self, id: &str) -> Option<Duration> {
+        self.age_at(id, minute_of(SystemTime::now()))
+    }
+
+    fn age_at(&self, id: &str, now: u64) -> Option<Duration> {
+        if !self.is_own(id) {
+            return None;
+        }
+        let begin = PREFIX.len() + random::ID_LENGTH;
+        let letters = id.get(begin..begin + MINUTE_LENGTH)?;
+        let minute = letters.chars().try_fold(0, |minute, letter| {
+            Some(minute << 6 | u64::from(random::bits_of(letter)?))
+        })?;
+        let now = now % (1 << (6 * MINUTE_LENGTH));
+        Some(Duration::from_secs(60 * now.saturating_sub(minute)))
+    }
+
     fn mac(&self, id: &str) -> impl Iterator<Item = char> + use<> {
         let mac = *blake3::keyed_hash(&self.0, id.as_bytes()).as_bytes();
         mac.into_iter().take(MAC_LENGTH).map(random::letter)
     }
+}
+
+/// Returns the number of minutes since [`EPOCH`].
+fn minute_of(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_secs().saturating_sub(EPOCH) / 60
 }
 
 #[cfg(test)]
@@ -119,6 +142,10 @@ mod tests {
             (minute(0), minute(1), minute(64)),
             ("AAAA".to_owned(), "AAAB".to_owned(), "AABA".to_owned())
         );
+        let age = |id: &str, now| ada.age_at(id, now).map(|age| age.as_secs() / 60);
+        let id = ada.mint_at(&[0; 22], 5000);
+        assert_eq!((age(&id, 5000), age(&id, 5011)), (Some(0), Some(11)));
+        assert_eq!((age(&id, 4000), age(&id[1..], 5000)), (Some(0), None));
         // The minutes begin again after 31 years.
         assert_eq!(minute(1 << 24), minute(0));
     }

@@ -26,6 +26,7 @@ pub(crate) mod encoding;
 pub mod turn_record;
 pub mod lease;
 pub mod store;
+pub(crate) mod record_cache;
 pub(crate) mod finder;
 pub(crate) mod clock;
 pub(crate) mod local_leases;

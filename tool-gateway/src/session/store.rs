@@ -44,11 +44,16 @@ pub trait SessionStore: Send + Sync + 'static {
     /// Returns a session; `None` if the session is unknown or has expired.
     fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>>;
 
-    /// Returns whether any client has this session. The gateway removes files of unknown sessions, such as offloaded results, after a time;
-    /// the names of these files have no client. With a store that does not know the sessions of all clients, no such file is removed.
-    fn has_session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, bool> {
-        let _ = id;
-        Box::pin(async { Ok(true) })
+    /// Returns whether the client has this session. The gateway removes files of unknown sessions, such as offloaded results, after a time.
+    /// `None` is a session whose client the gateway does not know, such as of files of an earlier version: a store that looks up sessions by
+    /// their client returns `true`.
+    fn has_session<'a>(&'a self, client: Option<Digest>, id: &'a SessionId) -> StoreFuture<'a, bool> {
+        Box::pin(async move {
+            match client {
+                Some(client) => Ok(self.session(client, id).await?.is_some()),
+                None => Ok(true),
+            }
+        })
     }
 
     /// Stores a turn under its point, its calls and its session's keys (`store_hash_mapping` in requirements 004), with the progress of its
@@ -73,11 +78,11 @@ pub trait SessionStore: Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// Claims a sample of the answer to a request, so that no other gateway runs the sample: the oldest sample that no client has received,
-    /// for a retry; a sample whose client has left; or a new sample. A complete sample that a client has received is replaced, except for a
+    /// Claims a sample of the answer to a request, so that no other gateway runs the sample: the sample with the request's idempotency key;
+    /// a sample whose client has left; the oldest sample that no client has received, for a retry; or a new sample. A complete sample that a client has received is replaced, except for a
     /// retry. The lease is valid for [`LEASE_TIME`](super::lease::LEASE_TIME).
     ///
-    /// The gateway calls this method and the next two only with a [shared](Reach::Shared) store: in another store, one process knows what
+    /// The gateway calls this method and the next three only with a [shared](Reach::Shared) store: in another store, one process knows what
     /// runs. The default implementation fails.
     fn claim<'a>(&'a self, client: Digest, request: &'a LeaseRequest<'a>) -> StoreFuture<'a, LeaseOutcome> {
         let _ = (client, request);
@@ -85,7 +90,7 @@ pub trait SessionStore: Send + Sync + 'static {
         Box::pin(async { Err(error) })
     }
 
-    /// Prolongs a lease. `has_client` states that a client waits for the answer. Returns whether the gateway still has the lease.
+    /// Prolongs a lease. `has_client` states whether a client waits for the answer. Returns whether the gateway still has the lease.
     fn renew(&self, client: Digest, lease: Lease, has_client: bool) -> StoreFuture<'_, bool> {
         let _ = (client, lease, has_client);
         Box::pin(async { Ok(true) })
@@ -95,6 +100,12 @@ pub trait SessionStore: Send + Sync + 'static {
     fn release(&self, client: Digest, lease: Lease, is_seen: bool) -> StoreFuture<'_, ()> {
         let _ = (client, lease, is_seen);
         Box::pin(async { Ok(()) })
+    }
+
+    /// Returns whether a gateway has a lease of this client, so that a turn of the client may not be stored yet.
+    fn has_lease(&self, client: Digest) -> StoreFuture<'_, bool> {
+        let _ = client;
+        Box::pin(async { Ok(false) })
     }
 
     /// Removes expired sessions, and expired progress of requests. Returns whether there may be more. The gateway calls this method at
@@ -214,10 +225,20 @@ pub struct FoundCall {
 /// A found turn. A store that has the record at hand returns the record, which saves the gateway an operation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FoundTurn {
-    /// The id of the turn, for [`SessionStore::load`].
-    Id(String),
+    /// Reference to the turn, for [`SessionStore::load`].
+    Ref(TurnRef),
     /// The turn.
     Turn(StoredTurn),
+}
+
+/// Reference to a turn. The gateway keeps up to 64 MiB of records of a [shared](Reach::Shared) store in memory, and loads a turn only if
+/// it does not have the record of this revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnRef {
+    /// Id of the turn.
+    pub id: String,
+    /// Current revision of the turn.
+    pub revision: u64,
 }
 
 /// A turn that a store returns.
@@ -259,6 +280,11 @@ pub enum SaveOutcome {
     },
     /// Another gateway has the lease of the turn's request, so nothing was changed.
     Fenced,
+    /// Segments before the segment of `progress` are missing, so nothing was changed.
+    Gap {
+        /// Number of segments in the log.
+        have: u64,
+    },
 }
 
 /// The size of a store.

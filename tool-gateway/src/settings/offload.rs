@@ -8,8 +8,10 @@ use tool_builtins::offload::{
 };
 use tool_runtime::{RegistryError, ToolRegistry};
 
+use super::mistakes::Mistakes;
 use super::units;
 use super::unknown_tool::UnknownTool;
+use crate::session::store::Reach;
 
 /// Name of the tool that reads offloaded results.
 pub(crate) const READ_OFFLOADED: &str = "ReadOffloaded";
@@ -36,6 +38,9 @@ pub struct Offload {
     threshold: usize,
     #[serde(default, rename = "exclude")]
     excluded: Vec<String>,
+    /// Whether all gateways of a shared store have the directory.
+    #[serde(default)]
+    shared: bool,
 }
 
 /// Tools whose answers are pages of limited size, and which the model uses to read on: in a file, their answers would be of no use.
@@ -54,6 +59,31 @@ impl Offload {
             directory: directory.into(),
             threshold: default_threshold(),
             excluded: Vec::new(),
+            shared: false,
+        }
+    }
+
+    /// States that all gateways of a [shared](crate::session::store::Reach::Shared) store have the same directory. Without this statement,
+    /// a gateway with such a store offloads nothing: a session may move to a gateway without the files.
+    #[must_use]
+    pub fn shared(mut self) -> Self {
+        self.shared = true;
+        self
+    }
+
+    /// Returns whether results are offloaded with a store of this reach.
+    pub(crate) fn is_possible(&self, reach: Reach) -> bool {
+        self.shared || reach != Reach::Shared
+    }
+
+    /// Checks that the gateways of a shared store have one directory.
+    pub(crate) fn check(&self, reach: Reach, mistakes: &mut Mistakes) {
+        if !self.is_possible(reach) {
+            mistakes.add(
+                &["offload", "directory"],
+                "several gateways use the store, and a session may move to a gateway without the files; set `shared = true` in [offload] if \
+                 all gateways have the same directory",
+            );
         }
     }
 

@@ -85,6 +85,9 @@ pub(crate) struct SessionSettings {
     pub(crate) client_bytes: u64,
     /// Whether the session of a history is found despite another system prompt or other tools.
     pub(crate) ignore_context: bool,
+    /// Time for which a request waits for another gateway that runs its turn.
+    #[serde(rename = "join_seconds", deserialize_with = "units::seconds_from_zero")]
+    pub(crate) join_time: Duration,
 }
 
 impl Default for SessionSettings {
@@ -95,6 +98,7 @@ impl Default for SessionSettings {
             client_turns: DEFAULT_TURNS_PER_CLIENT,
             client_bytes: DEFAULT_BYTES_PER_CLIENT,
             ignore_context: true,
+            join_time: Duration::from_secs(30),
         }
     }
 }

@@ -160,10 +160,10 @@ impl SessionStore for FailingStore {
         self.run("session", Box::pin(session))
     }
 
-    fn has_session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, bool> {
+    fn has_session<'a>(&'a self, client: Option<Digest>, id: &'a SessionId) -> StoreFuture<'a, bool> {
         self.run(
             "has_session",
-            Box::pin(async { self.inner.has_session(id).await }),
+            Box::pin(async move { self.inner.has_session(client, id).await }),
         )
     }
 

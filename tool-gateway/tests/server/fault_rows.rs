@@ -1,5 +1,5 @@
 //! Rows of `docs/faults.md` about the gateway. Each row has a test in `faults.rs`, `upstream_faults.rs`, `chat_faults.rs`,
-//! `limit_faults.rs`, `client_faults.rs`, `store_faults.rs` or `command_faults.rs`, and each test has a row.
+//! `limit_faults.rs`, `client_faults.rs`, `store_faults.rs`, `instance_faults.rs` or `command_faults.rs`, and each test has a row.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -272,6 +272,7 @@ fn each_row_has_one_test_and_each_test_a_row() {
         include_str!("request_faults.rs"),
         include_str!("client_faults.rs"),
         include_str!("store_faults.rs"),
+        include_str!("instance_faults.rs"),
         include_str!("command_faults.rs")
     );
     let lines: Vec<_> = source.lines().collect();
@@ -303,4 +304,4 @@ fn each_row_has_one_test_and_each_test_a_row() {
 }
 
 /// Number of rows.
-const ROWS: usize = 116;
+const ROWS: usize = 120;

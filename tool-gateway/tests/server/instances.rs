@@ -1,136 +1,28 @@
 //! Two gateways over one store.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
+use http_body::Body as _;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use tool_builtins::files;
 use tool_builtins::workspace::Workspace;
-use tool_gateway::Gateway;
-use tool_gateway::session::Digest;
-use tool_gateway::session::memory::MemoryStore;
-use tool_gateway::session::record::{Session, SessionId};
-use tool_gateway::session::store::{
-    Appended, FoundEntries, Lease, LeaseOutcome, LeaseRequest, Lookup, Progress, Reach, SaveOutcome,
-    SavedTurn, SessionStore, StoreError, StoreFuture, StoredTurn,
-};
+use tool_gateway::{Gateway, Offload};
 use tool_runtime::ToolRegistry;
 use tower::ServiceExt as _;
 
-use crate::lab::{Chat, Lab, Runs, call, registry, result, says, slow_call, text, user};
-use crate::protocol::Scripted;
+use crate::fault_rows::until_counted;
+use crate::lab::{Chat, Lab, assistant, call, post, result, says, slow_call, text, user};
+use crate::protocol::{Scripted, is_chat};
 use crate::reply::Reply;
+use crate::shared_store::{Instances, SharedStore};
 use crate::test_script::TestScript;
 
 const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
-
-/// A gateway's connection to a store of several gateways.
-#[derive(Clone)]
-struct SharedStore {
-    store: Arc<MemoryStore>,
-    /// Whether the connection is lost.
-    is_cut: Arc<AtomicBool>,
-}
-
-impl SharedStore {
-    fn run<'a, T: Send + 'a>(&'a self, done: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
-        if self.is_cut.load(Ordering::SeqCst) {
-            return Box::pin(async { Err(StoreError("no connection".to_owned())) });
-        }
-        done
-    }
-}
-
-impl SessionStore for SharedStore {
-    fn find<'a>(&'a self, client: Digest, lookup: &'a Lookup<'a>) -> StoreFuture<'a, FoundEntries> {
-        self.run(Box::pin(async move { self.store.find(client, lookup).await }))
-    }
-
-    fn load<'a>(&'a self, client: Digest, ids: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>> {
-        self.run(Box::pin(async move { self.store.load(client, ids).await }))
-    }
-
-    fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        self.run(Box::pin(async move { self.store.session(client, id).await }))
-    }
-
-    fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
-        self.run(Box::pin(async move { self.store.save(client, saved).await }))
-    }
-
-    fn reach(&self) -> Reach {
-        Reach::Shared
-    }
-
-    fn append(&self, client: Digest, progress: Progress) -> StoreFuture<'_, Appended> {
-        self.run(Box::pin(async move { self.store.append(client, progress).await }))
-    }
-
-    fn claim<'a>(&'a self, client: Digest, request: &'a LeaseRequest<'a>) -> StoreFuture<'a, LeaseOutcome> {
-        self.run(Box::pin(async move { self.store.claim(client, request).await }))
-    }
-
-    fn renew(&self, client: Digest, lease: Lease, has_client: bool) -> StoreFuture<'_, bool> {
-        self.run(Box::pin(async move {
-            self.store.renew(client, lease, has_client).await
-        }))
-    }
-
-    fn release(&self, client: Digest, lease: Lease, is_seen: bool) -> StoreFuture<'_, ()> {
-        self.run(Box::pin(async move {
-            self.store.release(client, lease, is_seen).await
-        }))
-    }
-
-    fn secret(&self) -> Option<[u8; 32]> {
-        Some([9; 32])
-    }
-
-    fn name(&self) -> String {
-        "shared".to_owned()
-    }
-}
-
-/// Two gateways with one upstream and one record of the calls.
-struct Instances {
-    one: Lab,
-    two: Lab,
-    /// Whether the first gateway has lost the store.
-    is_cut: Arc<AtomicBool>,
-}
-
-impl Instances {
-    fn new(turns: &[Value]) -> Self {
-        crate::subscriber::keep();
-        let script = TestScript::from_json(&json!({ "turns": turns }).to_string()).unwrap();
-        let (runs, store) = (Runs::default(), Arc::<MemoryStore>::default());
-        let lab = |is_cut: &Arc<AtomicBool>| {
-            let store = SharedStore {
-                store: Arc::clone(&store),
-                is_cut: Arc::clone(is_cut),
-            };
-            let gateway = Gateway::new(registry(&runs), Scripted::new(&script));
-            Lab {
-                app: gateway
-                    .with_deferred(["later"])
-                    .unwrap()
-                    .with_store(store)
-                    .router(),
-                script: script.clone(),
-                runs: runs.clone(),
-            }
-        };
-        let is_cut = Arc::<AtomicBool>::default();
-        Self {
-            one: lab(&is_cut),
-            two: lab(&Arc::default()),
-            is_cut,
-        }
-    }
-}
 
 fn go() -> Chat {
     let mut chat = Chat::new(false);
@@ -273,6 +165,21 @@ async fn retry_that_waits_too_long_for_another_gateway_is_a_conflict() {
     assert_eq!(instances.one.runs.begun(), ["write a"]);
 }
 
+/// Returns the sorted names of a gateway's tools.
+async fn tool_names(gateway: Gateway) -> Vec<String> {
+    let request = Request::get("/v1/tools").body(Body::empty()).unwrap();
+    let response = gateway.router().oneshot(request).await.unwrap();
+    let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    let tools: Value = serde_json::from_slice(&body).unwrap();
+    let tools = tools["data"].as_array().unwrap();
+    let mut names: Vec<_> = tools
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
+        .collect();
+    names.sort_unstable();
+    names
+}
+
 /// A session may move to a gateway with another folder.
 #[tokio::test]
 async fn shared_store_needs_a_shared_workspace() {
@@ -280,23 +187,243 @@ async fn shared_store_needs_a_shared_workspace() {
         let workspace = Workspace::open(std::env::temp_dir()).unwrap();
         let registry = ToolRegistry::new().with_state(workspace);
         let registry = registry.with_tools(files::reading_tools()).unwrap();
-        let store = SharedStore {
-            store: Arc::default(),
-            is_cut: Arc::default(),
-        };
         let script =
             TestScript::from_json(&json!({ "turns": [says(&[text("Done.")])] }).to_string()).unwrap();
-        let mut gateway = Gateway::new(registry, Scripted::new(&script)).with_store(store);
+        let mut gateway = Gateway::new(registry, Scripted::new(&script)).with_store(SharedStore::default());
         if is_shared {
             gateway = gateway.with_shared_workspace();
         }
-        let request = Request::get("/v1/tools").body(Body::empty()).unwrap();
-        let response = gateway.router().oneshot(request).await.unwrap();
-        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        let tools: Value = serde_json::from_slice(&body).unwrap();
-        let tools = tools["data"].as_array().unwrap();
-        let mut names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-        names.sort_unstable();
+        let names = tool_names(gateway).await;
         assert_eq!(names, expected, "{is_shared}");
+    }
+}
+
+/// Both gateways have the records that they saved or loaded, until another gateway changes them.
+#[tokio::test(start_paused = true)]
+async fn records_are_loaded_once_by_each_gateway() {
+    let turns: Vec<_> = ["One.", "Two.", "Three.", "Four."]
+        .map(|words| says(&[text(words)]))
+        .into();
+    let instances = Instances::new(&turns);
+    let mut chat = Chat::new(false);
+    let mut loaded = Vec::new();
+    for lab in [&instances.one, &instances.one, &instances.two, &instances.two] {
+        chat.say(lab, "go").await;
+        loaded.push(instances.loaded.swap(0, Ordering::SeqCst));
+    }
+    assert_eq!(loaded, [0, 0, 2, 0]);
+}
+
+/// Reads the stream of an answer until its first block ends, and returns the conversation with the results of this block's call.
+async fn early_results(chat: &Chat, stream: &mut Body) -> Chat {
+    let mut seen = String::new();
+    while !seen.contains("content_block_stop") {
+        let frame = std::future::poll_fn(|context| Pin::new(&mut *stream).poll_frame(context)).await;
+        seen.push_str(std::str::from_utf8(&frame.unwrap().unwrap().into_data().unwrap()).unwrap());
+    }
+    let (_, id) = seen.split_once(r#""id":"toolu_"#).unwrap();
+    let id = format!("toolu_{}", id.split('"').next().unwrap());
+    let mut chat = chat.clone();
+    let echo = json!({ "type": "tool_use", "id": id, "name": "weather", "input": { "key": "a" } });
+    chat.messages().push(assistant(json!([echo])));
+    chat.messages()
+        .push(json!({ "role": "user", "content": [result(&id, "fine")] }));
+    chat
+}
+
+/// Stores.md 7: the turn of an id of the gateways may run on another gateway.
+#[tokio::test(start_paused = true)]
+async fn results_for_a_turn_that_runs_on_another_gateway_are_a_conflict() {
+    if is_chat() {
+        return; // A call arrives when it is complete there.
+    }
+    let instances = Instances::new(&[
+        says(&[call("weather", "a"), slow_call("write", "b", 7_000)]),
+        says(&[text("Done.")]),
+    ]);
+    let mut chat = Chat::new(true);
+    chat.messages().push(user("go"));
+    let mut stream = instances
+        .one
+        .send(post("/v1/messages", &chat.body, &[]))
+        .await
+        .into_body();
+    let early = early_results(&chat, &mut stream).await;
+    let began = Instant::now();
+    let refused = early.ask(&instances.two).await;
+    assert_eq!(
+        (refused.status.as_u16(), refused.error().0),
+        (409, "conflict_error")
+    );
+    assert_eq!(refused.headers["retry-after"], "2");
+    let waited = began.elapsed();
+    assert!(
+        waited >= Duration::from_secs(2) && waited < Duration::from_secs(3),
+        "{waited:?}"
+    );
+    // The turn is stored while the next request waits.
+    wait(3_500).await;
+    let done = early.ask(&instances.two).await;
+    assert_eq!(
+        (done.text(), done.session().1),
+        ("Done.".to_owned(), "minted".to_owned())
+    );
+    assert_eq!(instances.one.runs.begun(), ["write b"]);
+    crate::reply::bytes(stream).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn turn_that_no_gateway_has_is_lost() {
+    let mut chat = Chat::new(false);
+    let suspended = chat
+        .say(&Instances::new(&[says(&[call("weather", "b")])]).one, "go")
+        .await;
+    chat.messages()
+        .push(json!({ "role": "user", "content": [result(&suspended.ids()[0], "fine")] }));
+    let instances = Instances::with(
+        &json!({ "turns": [says(&[text("Two.")])], "order": "requests" }),
+        |gateway| gateway,
+    );
+    let began = Instant::now();
+    let answer = chat.ask(&instances.two).await;
+    assert_eq!(
+        (answer.text(), answer.session().1),
+        ("Two.".to_owned(), "lost".to_owned())
+    );
+    assert!(began.elapsed() >= Duration::from_secs(2));
+    until_counted(&instances.two, "sessions_total{found=\"lost\"} 1").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_with_one_idempotency_key_are_one_turn() {
+    let instances = Instances::new(&[says(&[slow_call("write", "a", 7_000)]), says(&[text("Done.")])]);
+    let with_key = async |lab: &Lab, key: &str, after: u64| {
+        wait(after).await;
+        lab.ask_with(&go().body, &[("idempotency-key", key)]).await
+    };
+    let (first, second, other) = tokio::join!(
+        with_key(&instances.one, "a", 0),
+        with_key(&instances.two, "a", 100),
+        with_key(&instances.two, "b", 200)
+    );
+    assert_eq!(first.text(), "Done.");
+    assert_eq!(
+        (&first.message, first.session().0),
+        (&second.message, second.session().0)
+    );
+    assert_ne!(first.session().0, other.session().0);
+    assert_eq!(instances.one.runs.begun(), ["write a", "write a"]);
+    // After the answer, too.
+    let later = with_key(&instances.two, "a", 1_000).await;
+    assert_eq!(later.message, first.message);
+    assert_eq!(instances.one.runs.begun().len(), 2);
+}
+
+/// Stores.md 3: a client has received the answer, so that an equal request is a branch.
+#[tokio::test(start_paused = true)]
+async fn answer_that_a_client_has_is_only_for_retries() {
+    let turns = [says(&[call("write", "a")]), says(&[text("Done.")])];
+    let instances = Instances::new(&turns);
+    let first = go().ask(&instances.one).await;
+    wait(500).await;
+    let branch = go().ask(&instances.two).await;
+    assert_eq!(branch.text(), "Done.");
+    assert_ne!(first.session().0, branch.session().0);
+    assert_eq!(instances.one.runs.begun().len(), 2);
+    let again = retry(&instances.one, &go()).await;
+    assert_eq!(again.text(), "Done.");
+    assert_eq!(instances.one.runs.begun().len(), 2);
+}
+
+/// Stores.md 5: the lease is renewed without the client, and an equal request joins the turn.
+#[tokio::test(start_paused = true)]
+async fn call_that_must_not_be_cut_keeps_its_lease_without_a_client() {
+    let instances = Instances::new(&[says(&[slow_call("write", "a", 25_000)]), says(&[text("Done.")])]);
+    let chat = go();
+    let left = tokio::time::timeout(Duration::from_millis(100), chat.ask(&instances.one)).await;
+    assert!(left.is_err());
+    // The first gateway states at once that its client has left.
+    wait(10).await;
+    let second = chat.ask(&instances.two).await;
+    assert_eq!(second.text(), "Done.");
+    assert_eq!(instances.one.runs.begun(), ["write a"]);
+    assert_eq!(instances.one.runs.ended(), ["write a"]);
+    let seen = instances.two.seen();
+    assert!(seen[1].to_string().contains("write of a"), "{}", seen[1]);
+}
+
+/// Stores.md 10: a gateway that is stopped releases the leases of turns that it cuts.
+#[tokio::test(start_paused = true)]
+async fn turn_of_a_stopped_gateway_continues_at_once() {
+    let instances = Instances::new(&[says(&[slow_call("write", "a", 60_000)]), says(&[text("Done.")])]);
+    let chat = go();
+    let later = async {
+        while instances.one.runs.begun().is_empty() {
+            wait(10).await;
+        }
+        instances.turns.close();
+        instances.turns.release().await;
+        let began = Instant::now();
+        let done = retry(&instances.two, &chat).await;
+        (done, began.elapsed())
+    };
+    let (cut, (done, waited)) = tokio::join!(chat.ask(&instances.one), later);
+    assert_eq!(done.text(), "Done.");
+    assert!(waited < Duration::from_secs(1), "{waited:?}");
+    assert_eq!(cut.status, 529);
+    assert_eq!(instances.one.runs.begun(), ["write a"]);
+    let seen = instances.two.seen();
+    assert!(seen[1].to_string().contains("interrupted"), "{}", seen[1]);
+}
+
+/// A turn ends with its lease, so that the program ends after the leases are released.
+#[tokio::test(start_paused = true)]
+async fn leases_are_released_with_their_turns() {
+    let instances = Instances::new(&[says(&[slow_call("write", "a", 7_000)]), says(&[text("Done.")])]);
+    assert_eq!(go().ask(&instances.one).await.text(), "Done.");
+    let began = Instant::now();
+    instances.turns.release().await;
+    assert!(began.elapsed() < Duration::from_secs(1));
+}
+
+/// A retry on another gateway finds the log that was sent again.
+#[tokio::test(start_paused = true)]
+async fn log_is_sent_again_after_the_store_has_lost_segments() {
+    for losses in 1..=3 {
+        let instances = Instances::new(&[
+            says(&[call("write", "a")]),
+            says(&[call("write", "b")]),
+            says(&[text("Done.")]),
+        ]);
+        instances.losses.store(losses, Ordering::SeqCst);
+        let chat = go();
+        let first = chat.ask(&instances.one).await;
+        assert_eq!(first.text(), "Done.", "{losses}: {}", first.message);
+        let again = retry(&instances.two, &chat).await;
+        assert_eq!(again.message, first.message, "{losses}");
+        assert_eq!(instances.one.runs.begun(), ["write a", "write b"], "{losses}");
+    }
+}
+
+/// A model cannot read a file of another machine.
+#[tokio::test(start_paused = true)]
+async fn shared_store_needs_a_shared_offload_directory() {
+    for is_shared in [false, true] {
+        let folder = std::env::temp_dir().join(format!(
+            "tool-gateway-shared-offload-{}-{is_shared}",
+            std::process::id()
+        ));
+        let offload = || Offload::new(&folder).with_threshold(5);
+        let configure = |gateway: Gateway| {
+            let offload = if is_shared { offload().shared() } else { offload() };
+            gateway.with_offload(offload).unwrap()
+        };
+        let script = json!({ "turns": [says(&[call("write", "a")]), says(&[text("Done.")])] });
+        let instances = Instances::with(&script, configure);
+        assert_eq!(go().ask(&instances.one).await.text(), "Done.");
+        let seen = instances.one.last_seen().to_string();
+        assert_eq!(seen.contains("/ses_"), is_shared, "{seen}");
+        assert_eq!(seen.contains("ReadOffloaded"), is_shared, "{seen}");
+        let _ = std::fs::remove_dir_all(folder);
     }
 }

@@ -1,5 +1,6 @@
 //! A gateway with four tools in front of a script, and a client.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use tower::ServiceExt as _;
 
 use crate::protocol::{Scripted, is_chat, messages_request};
 use crate::reply::Reply;
+use crate::shared_store::Instances;
 use crate::subscriber;
 use crate::test_script::TestScript;
 
@@ -81,12 +83,25 @@ pub(crate) fn schema() -> Value {
 
 impl Lab {
     pub(crate) fn new(turns: Value) -> Self {
-        Self::with(json!({ "turns": turns }), |gateway| gateway)
+        Self::with_each(json!({ "turns": turns }), |gateway| gateway)
     }
 
     /// The turns answer requests in order, without a comparison of the requests.
     pub(crate) fn in_order(turns: Value) -> Self {
-        Self::with(json!({ "turns": turns, "order": "requests" }), |gateway| gateway)
+        Self::with_each(json!({ "turns": turns, "order": "requests" }), |gateway| gateway)
+    }
+
+    /// Builds a lab whose gateways have these settings: one gateway, or in the tests of `two_gateways` two over one store, to which requests go
+    /// in turn.
+    pub(crate) fn with_each(script: Value, configure: impl Fn(Gateway) -> Gateway) -> Self {
+        if !has_two_gateways() {
+            return Self::with(script, configure);
+        }
+        let Instances { one, two, .. } = Instances::with(&script, configure);
+        Self {
+            app: in_turn([one.app, two.app]),
+            ..two
+        }
     }
 
     pub(crate) fn with(script: Value, configure: impl FnOnce(Gateway) -> Gateway) -> Self {
@@ -168,6 +183,24 @@ impl Lab {
             );
         }
     }
+}
+
+/// Returns whether the running test is one of `two_gateways`. The test harness names the thread of a test after the test.
+pub(crate) fn has_two_gateways() -> bool {
+    let thread = std::thread::current();
+    thread
+        .name()
+        .is_some_and(|name| name.starts_with("two_gateways::"))
+}
+
+/// Sends each request to the next gateway.
+fn in_turn(gateways: [Router; 2]) -> Router {
+    let requests = Arc::<AtomicUsize>::default();
+    Router::new().fallback(move |request: Request<Body>| {
+        let number = requests.fetch_add(1, Ordering::Relaxed);
+        let gateway = gateways[number % gateways.len()].clone();
+        async move { gateway.oneshot(request).await.unwrap() }
+    })
 }
 
 /// Checks a conversation: adjacent messages of one role count as one, and each call has its result at the beginning of the next message, in

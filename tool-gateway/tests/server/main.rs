@@ -41,6 +41,7 @@ mod openai_requests;
 mod openai_eager;
 mod repairing;
 mod failing_store;
+mod shared_store;
 mod errors;
 mod admission;
 mod account;
@@ -52,6 +53,7 @@ mod workspace;
 mod interruptions;
 mod crashes;
 mod chat_completions;
+mod two_gateways;
 #[cfg(target_os = "linux")]
 #[path = "../../../tests/faults/own_process.rs"]
 mod own_process;
@@ -66,5 +68,6 @@ mod limit_faults;
 mod request_faults;
 mod client_faults;
 mod store_faults;
+mod instance_faults;
 #[cfg(target_os = "linux")]
 mod command_faults;

@@ -623,7 +623,7 @@ impl SessionStore for Unavailable {
         unavailable()
     }
 
-    fn has_session<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, bool> {
+    fn has_session<'a>(&'a self, _: Option<Digest>, _: &'a SessionId) -> StoreFuture<'a, bool> {
         self.0.fetch_add(1, Ordering::SeqCst);
         unavailable()
     }

@@ -12,7 +12,9 @@ use tool_gateway::upstream::{Upstream, UpstreamFuture};
 use tool_runtime::permission::{Decision, Permission};
 
 use crate::failing_store::FailingStore;
-use crate::lab::{Chat, Lab, Runs, assistant, call, post, registry, result, says, slow_call, text, user};
+use crate::lab::{
+    Chat, Lab, Runs, assistant, call, has_two_gateways, post, registry, result, says, slow_call, text, user,
+};
 use crate::protocol::{Scripted, is_chat};
 use crate::reply::Reply;
 use crate::test_script::TestScript;
@@ -93,6 +95,9 @@ async fn the_end_of_the_process_waits_for_calls_that_must_not_be_cut() {
 
 #[tokio::test]
 async fn a_retry_gets_the_recorded_answer_and_an_equal_request_a_new_one() {
+    if has_two_gateways() {
+        return; // The other gateway learns a little later that the client has the answer.
+    }
     for is_stream in [false, true] {
         let lab = Lab::new(json!([says(&[call("write", "a")]), says(&[text("One.")])]));
         let mut chat = Chat::new(is_stream);
@@ -363,7 +368,7 @@ async fn a_deferred_call_changes_the_todos_of_every_branch_after_it() {
     let read = json!({ "type": "tool_use", "id": "up_r", "name": "TodoRead", "input": {} });
     let script =
         json!({ "turns": [says(&[write, call("weather", "a")]), says(&[read]), says(&[text("Done.")])] });
-    let lab = Lab::with(script, |gateway| gateway.with_deferred(["TodoWrite"]).unwrap());
+    let lab = Lab::with_each(script, |gateway| gateway.with_deferred(["TodoWrite"]).unwrap());
     let mut chat = Chat::new(true);
     let reply = chat.say(&lab, "go").await;
     for answer in ["one", "two"] {
@@ -378,8 +383,8 @@ async fn a_deferred_call_changes_the_todos_of_every_branch_after_it() {
 
 #[tokio::test(start_paused = true)]
 async fn results_for_a_turn_that_has_not_ended_are_a_conflict() {
-    if is_chat() {
-        return; // A call arrives when it is complete there.
+    if is_chat() || has_two_gateways() {
+        return; // A call arrives when it is complete there, or the request waits for the other gateway.
     }
     let lab = Lab::new(json!([
         says(&[call("own", "a"), slow_call("write", "b", 200)]),
@@ -417,7 +422,7 @@ async fn results_for_a_turn_that_has_not_ended_are_a_conflict() {
 async fn requests_of_other_accounts_queries_and_places_of_system_messages_are_no_retries() {
     let turns: Vec<_> = (0..4).map(|n| says(&[text(&format!("{n}"))])).collect();
     let script = json!({ "order": "requests", "turns": turns });
-    let lab = Lab::with(script, |gateway| gateway.with_client_key("team", "k"));
+    let lab = Lab::with_each(script, |gateway| gateway.with_client_key("team", "k"));
     let ask = async |path: &str, account: &str, messages: Value| {
         let mut chat = Chat::new(false);
         chat.body["messages"] = messages;
@@ -694,6 +699,9 @@ async fn requests_with_one_idempotency_key_are_one_request() {
 /// Claude Code repeats a broken stream without one, and with the retry count 0.
 #[tokio::test(start_paused = true)]
 async fn clients_that_left_get_their_samples_the_oldest_first() {
+    if has_two_gateways() {
+        return; // Either request may continue the turn there.
+    }
     let write = |key: &str| says(&[text(key), slow_call("write", key, 100)]);
     // An abandoned turn may request an answer before it ends.
     let answers = (0..6).map(|answer| says(&[text(&format!("{answer}"))]));

@@ -114,7 +114,7 @@ async fn ownership_follows_the_schema_of_each_request() {
 #[tokio::test]
 async fn ownership_by_name_ignores_the_schema() {
     let script = json!({ "turns": [says(&[call("lookup", "a")]), says(&[text("Done.")])] });
-    let lab = Lab::with(script, |gateway| {
+    let lab = Lab::with_each(script, |gateway| {
         gateway.with_ownership(Ownership::by_name()).unwrap()
     });
     let mut chat = Chat::new(true);
@@ -133,9 +133,9 @@ async fn ownership_table_decides_single_names() {
         .with_alias("find", "lookup")
         .with_external(["lookup"])
         .with_internal(["write"]);
-    let lab = Lab::with(script, |gateway| {
+    let lab = Lab::with_each(script, |gateway| {
         gateway
-            .with_ownership(ownership)
+            .with_ownership(ownership.clone())
             .unwrap()
             .with_offer(Offer::Always)
     });
@@ -188,7 +188,7 @@ async fn settings_with_an_unknown_tool_are_errors_that_name_it() {
 #[tokio::test]
 async fn offer_always_adds_the_gateways_tools() {
     let script = json!({ "turns": [says(&[call("lookup", "a")]), says(&[text("Done.")])] });
-    let lab = Lab::with(script, |gateway| gateway.with_offer(Offer::Always));
+    let lab = Lab::with_each(script, |gateway| gateway.with_offer(Offer::Always));
     let mut chat = Chat::new(true);
     chat.body.as_object_mut().unwrap().remove("tools");
     assert_eq!(chat.say(&lab, "go").await.text(), "Done.");
@@ -405,7 +405,7 @@ async fn round_limit_ends_with_pause_turn_and_can_continue() {
         let mut turns = rounds;
         turns.push(says(&[text("Done.")]));
         turns.push(says(&[text("Next.")]));
-        let lab = Lab::with(json!({ "turns": turns }), |gateway| gateway.with_max_rounds(2));
+        let lab = Lab::with_each(json!({ "turns": turns }), |gateway| gateway.with_max_rounds(2));
         let mut chat = Chat::new(is_stream);
         let reply = chat.say(&lab, "go").await;
         assert_eq!(
@@ -437,7 +437,7 @@ async fn round_limit_ends_with_pause_turn_and_can_continue() {
 
 #[tokio::test]
 async fn pause_without_visible_text_lists_the_calls_that_ran() {
-    let lab = Lab::with(
+    let lab = Lab::with_each(
         json!({ "turns": [says(&[call("write", "a")]), says(&[text("Done.")])] }),
         |gateway| gateway.with_max_rounds(1),
     );
@@ -462,7 +462,7 @@ async fn pauses_with_nothing_but_thinking_go_on_one_after_the_other() {
         .map(|n| says(&[thinking(&format!("s{n}")), call("write", &format!("k{n}"))]))
         .collect();
     turns.extend([says(&[thinking("s4")]), says(&[text("Done.")])]);
-    let lab = Lab::with(json!({ "turns": turns }), |gateway| gateway.with_max_rounds(1));
+    let lab = Lab::with_each(json!({ "turns": turns }), |gateway| gateway.with_max_rounds(1));
     let mut chat = Chat::new(true);
     let mut reply = chat.say(&lab, "go").await;
     for _ in 0..4 {
@@ -486,7 +486,7 @@ async fn pauses_with_nothing_but_thinking_go_on_one_after_the_other() {
 
 #[tokio::test(start_paused = true)]
 async fn over_the_cap_of_time_the_client_gets_pause_turn() {
-    let lab = Lab::with(
+    let lab = Lab::with_each(
         json!({ "turns": [says(&[slow_call("write", "a", 60)]), says(&[text("Done.")])] }),
         |gateway| gateway.with_max_time(Duration::from_millis(20)),
     );
@@ -505,7 +505,7 @@ async fn over_the_cap_of_tokens_the_client_gets_pause_turn() {
         says(&[text("Done.")]),
     ];
     // Each round uses 15 tokens.
-    let lab = Lab::with(json!({ "turns": turns }), |gateway| gateway.with_max_tokens(16));
+    let lab = Lab::with_each(json!({ "turns": turns }), |gateway| gateway.with_max_tokens(16));
     let mut chat = Chat::new(true);
     let reply = chat.say(&lab, "go").await;
     assert_eq!(
@@ -918,9 +918,9 @@ async fn a_call_that_is_handed_to_the_client_has_the_arguments_that_were_decided
 async fn a_tool_of_the_gateways_is_not_offered_under_a_name_that_is_an_alias() {
     let script = json!({ "turns": [says(&[text("Done.")])] });
     let ownership = Ownership::by_schema().with_alias("write", "lookup");
-    let lab = Lab::with(script, |gateway| {
+    let lab = Lab::with_each(script, |gateway| {
         gateway
-            .with_ownership(ownership)
+            .with_ownership(ownership.clone())
             .unwrap()
             .with_offer(Offer::Always)
     });
@@ -940,7 +940,7 @@ async fn a_tool_of_the_gateways_is_not_offered_under_a_name_that_is_an_alias() {
 async fn caps_beyond_the_range_of_the_clock_are_none() {
     let turns =
         json!({ "turns": [says(&[call("lookup", "a"), call("weather", "b")]), says(&[text("Done.")])] });
-    let lab = Lab::with(turns, |gateway| {
+    let lab = Lab::with_each(turns, |gateway| {
         gateway
             .with_max_time(Duration::MAX)
             .with_store(MemoryStore::new().with_ttl(Duration::MAX))

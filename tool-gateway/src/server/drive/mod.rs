@@ -41,6 +41,7 @@ use crate::server::turns::shared::Shared;
 use crate::session::minted_id::MintKey;
 use crate::session::record::{Call, TrueMessage};
 use crate::session::store::Progress;
+use crate::session::turn_record::TurnRecord;
 use crate::turn::action::{Action, Answer, Sent};
 use crate::turn::client_calls::{ClientCallRules, ClientCalls};
 use crate::turn::event::Event;
@@ -57,7 +58,7 @@ use crate::wire::object::Object;
 use calls::{Done, PING_INTERVAL, Round, RunningCalls};
 use overload::OverloadWaits;
 use pending_saves::PendingSaves;
-use save::{next_progress, save, save_progress};
+use save::{SaveError, next_progress, save, save_progress};
 use suspended::Suspended;
 use turn_record::turn_record;
 use upstream_events::UpstreamEvents;
@@ -110,6 +111,7 @@ async fn take(
     };
     if matches!(end, RunEnd::Failed { .. }) {
         shared.metrics.turn(TurnEnd::Failed);
+        lease.release().await;
     }
     shared.turns.end(&job.client.principal, running, end);
 }
@@ -162,11 +164,27 @@ struct Drive<'a> {
     held: Vec<Sent>,
     /// Whether results are not part of any write yet.
     has_unsaved_results: bool,
+    /// Number of results of calls with effects that the store may not have.
+    unsaved_effects: UnsavedEffects,
+    /// Number of times that the log was sent again.
+    resent: u32,
     /// Number of requests to the upstream.
     rounds: usize,
     /// Span of the open request to the upstream.
     chat: Span,
 }
+
+/// Results of calls that must not be repeated, and that are lost if another gateway continues the turn.
+#[derive(Debug, Default)]
+struct UnsavedEffects {
+    /// Results that are not part of any write.
+    new: u64,
+    /// Results that are part of a write that has not ended.
+    saving: u64,
+}
+
+/// Maximum number of times that a turn sends its log again.
+const MAX_RESENT: u32 = 3;
 
 /// Empty set of tool names.
 static NO_TOOLS: BTreeSet<String> = BTreeSet::new();
@@ -272,6 +290,8 @@ impl<'a> Drive<'a> {
             saves: PendingSaves::default(),
             held: Vec::new(),
             has_unsaved_results: false,
+            unsaved_effects: UnsavedEffects::default(),
+            resent: 0,
             rounds: 0,
             chat: Span::none(),
         }))
@@ -285,8 +305,23 @@ impl<'a> Drive<'a> {
         // A retry finds the results of this turn, also after a crash.
         match self.saved().await {
             Ok(()) => end,
-            Err(error) => RunEnd::from(&error),
+            Err(error) => self.failed(&error),
         }
+    }
+
+    /// Returns the end of a turn with an error. Counts the results of calls that no gateway has.
+    fn failed(&mut self, error: &ApiError) -> RunEnd {
+        let UnsavedEffects { new, saving } = std::mem::take(&mut self.unsaved_effects);
+        let lost = new + saving;
+        if save::is_fenced(error) && lost > 0 {
+            self.shared.metrics.unrecorded_effects.inc_by(lost);
+            tracing::warn!(
+                session = %self.job.session,
+                lost,
+                "results of calls were not stored, since another gateway has continued the turn"
+            );
+        }
+        RunEnd::from(error)
     }
 
     /// Runs actions until the end of the turn.
@@ -305,7 +340,7 @@ impl<'a> Drive<'a> {
             match end {
                 Ok(Some(end)) => return end,
                 Ok(None) => {}
-                Err(error) => return RunEnd::from(&error),
+                Err(error) => return self.failed(&error),
             }
         }
     }
@@ -313,7 +348,11 @@ impl<'a> Drive<'a> {
     /// Stores the state before an action, so that a later process can continue from there.
     async fn store_before(&mut self, action: &Action) -> Result<(), ApiError> {
         let is_step = matches!(action, Action::Run(_) | Action::Ask(_) | Action::Record(_));
-        if is_step && !self.lease.is_valid() {
+        let has_lease = || {
+            let suspended = self.suspended.as_ref();
+            self.lease.is_valid() && suspended.is_none_or(Suspended::has_lease)
+        };
+        if is_step && !has_lease() {
             return Err(save::fenced());
         }
         match action {
@@ -354,6 +393,7 @@ impl<'a> Drive<'a> {
             return Ok(());
         };
         suspended.store(self.shared, self.job, &self.state).await?;
+        self.unsaved_effects = UnsavedEffects::default();
         let results = self.suspended.take().map(Suspended::into_results);
         self.restored = in_place(self.job.request.len(), || {
             restore::restore(
@@ -431,8 +471,7 @@ impl<'a> Drive<'a> {
                 let event = tokio::select! {
                     biased;
                     saved = self.saves.all(), if !self.saves.is_empty() => {
-                        self.on_saved(&saved);
-                        return saved.map(|()| None);
+                        return self.on_saved(saved).await.map(|()| None);
                     }
                     event = events.next(&mut self.silence) => event?,
                     () = self.running.abandoned.cancelled() => return Err(abandoned()),
@@ -447,7 +486,7 @@ impl<'a> Drive<'a> {
                     first = calls.next(self.running) => first,
                     saved = self.saves.all(), if !self.saves.is_empty() => {
                         // A failed save does not stop the other calls.
-                        self.on_saved(&saved);
+                        let _ = self.on_saved(saved).await;
                         if std::mem::take(&mut self.has_unsaved_results) {
                             let _ = self.begin_checkpoint().await;
                         }
@@ -485,6 +524,8 @@ impl<'a> Drive<'a> {
                         self.state.extend(state);
                     }
                     is_worth_storing |= !only_reads && !matches!(event, Event::Stopped { .. });
+                    self.unsaved_effects.new +=
+                        u64::from(!only_reads && matches!(event, Event::Result { .. }));
                     if let Some(suspended) = &mut self.suspended {
                         suspended.record(&event);
                     }
@@ -553,35 +594,63 @@ impl<'a> Drive<'a> {
     /// Begins to store a checkpoint. The turn continues meanwhile.
     async fn begin_checkpoint(&mut self) -> Result<(), ApiError> {
         self.has_unsaved_results = false;
+        let UnsavedEffects { new, saving } = &mut self.unsaved_effects;
+        *saving += std::mem::take(new);
         let checkpoint = self.now();
         let progress = next_progress(self.shared, &mut self.progress, &checkpoint);
         self.running.set_checkpoint(checkpoint);
-        if let Some(progress) = progress? {
+        self.begin_append(progress?).await;
+        Ok(())
+    }
+
+    async fn begin_append(&mut self, progress: Option<Progress>) {
+        if let Some(progress) = progress {
             let saved = save_progress(self.shared, &self.job.client, progress);
             self.saves.push(saved).await;
         }
-        Ok(())
     }
 
     /// Waits until everything so far is stored.
     async fn saved(&mut self) -> Result<(), ApiError> {
-        if self.saves.is_empty() {
-            return Ok(());
+        while !self.saves.is_empty() {
+            let saved = self.saves.all().await;
+            self.on_saved(saved).await?;
         }
-        let saved = self.saves.all().await;
-        self.on_saved(&saved);
-        saved
+        Ok(())
     }
 
-    /// Sends the held output after successful writes.
-    fn on_saved(&mut self, saved: &Result<(), ApiError>) {
-        if saved.is_err() {
-            return self.progress.restart();
+    /// Sends the held output after successful writes. If the store has lost segments, sends the log again.
+    async fn on_saved(&mut self, saved: Result<(), SaveError>) -> Result<(), ApiError> {
+        match saved {
+            Ok(()) => {
+                self.unsaved_effects.saving = 0;
+                for sent in self.held.drain(..) {
+                    self.silence.stop();
+                    self.running.send(sent);
+                }
+                Ok(())
+            }
+            Err(SaveError::Gap { have }) if self.resent < MAX_RESENT => {
+                self.restart_log(have);
+                let Some(checkpoint) = self.running.checkpoint() else {
+                    return Ok(());
+                };
+                let progress = next_progress(self.shared, &mut self.progress, &checkpoint)?;
+                self.begin_append(progress).await;
+                Ok(())
+            }
+            Err(error) => {
+                self.progress.restart();
+                Err(error.into())
+            }
         }
-        for sent in self.held.drain(..) {
-            self.silence.stop();
-            self.running.send(sent);
-        }
+    }
+
+    /// Begins the log again, since the store has lost a part, for example in a failover to a replica.
+    fn restart_log(&mut self, have: u64) {
+        tracing::warn!(session = %self.job.session, have, "the store has lost segments of a request's progress, which is stored again");
+        self.resent += 1;
+        self.progress.restart();
     }
 
     /// Returns whether a call may run again after a crash.
@@ -615,8 +684,7 @@ impl<'a> Drive<'a> {
                 tokio::select! {
                     biased;
                     saved = self.saves.all(), if !self.saves.is_empty() => {
-                        self.on_saved(&saved);
-                        saved?;
+                        self.on_saved(saved).await?;
                     }
                     response = &mut sent => break response?,
                     _ = poll_fn(|cx| self.silence.poll_elapsed(cx)) => self.ping(),
@@ -745,11 +813,18 @@ impl<'a> Drive<'a> {
         } else {
             TurnEnd::Finished
         };
-        let progress = self.last_progress();
-        let (shared, client) = (self.shared, &self.job.client);
-        let saved = async move { save(shared, client, turn, 0, progress).await.map(drop) };
-        self.saves.push(saved).await;
-        let saved = self.saved().await;
+        offload::record_client(self.shared, self.job).await;
+        let record = TurnRecord::new(turn);
+        let saved = loop {
+            let progress = self.last_progress();
+            let (shared, client, record) = (self.shared, &self.job.client, record.clone());
+            let saved = async move { save(shared, client, record, 0, progress).await.map(drop) };
+            self.saves.push(saved).await;
+            match self.saves.all().await {
+                Err(SaveError::Gap { have }) if self.resent < MAX_RESENT => self.restart_log(have),
+                saved => break self.on_saved(saved).await,
+            }
+        };
         // With a store in memory, a failed save loses only the session; the client still receives the answer.
         if self.shared.store.reach().is_durable() {
             saved?;

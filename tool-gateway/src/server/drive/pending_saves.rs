@@ -5,9 +5,9 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::wire::error::ApiError;
+use super::save::SaveError;
 
-type SaveFuture<'a> = Pin<Box<dyn Future<Output = Result<(), ApiError>> + Send + 'a>>;
+type SaveFuture<'a> = Pin<Box<dyn Future<Output = Result<(), SaveError>> + Send + 'a>>;
 
 /// Pending writes, oldest first. A write begins with its first poll, and the store applies writes in the order of their first polls.
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub(super) struct PendingSaves<'a>(Vec<PendingSave<'a>>);
 
 struct PendingSave<'a> {
     future: SaveFuture<'a>,
-    saved: Option<Result<(), ApiError>>,
+    saved: Option<Result<(), SaveError>>,
 }
 
 impl<'a> PendingSaves<'a> {
@@ -24,7 +24,7 @@ impl<'a> PendingSaves<'a> {
     }
 
     /// Appends a write, and begins it.
-    pub(super) async fn push(&mut self, write: impl Future<Output = Result<(), ApiError>> + Send + 'a) {
+    pub(super) async fn push(&mut self, write: impl Future<Output = Result<(), SaveError>> + Send + 'a) {
         let mut write = PendingSave {
             future: Box::pin(write),
             saved: None,
@@ -39,13 +39,13 @@ impl<'a> PendingSaves<'a> {
 
     /// Waits for the end of all writes, or for the first failure in the order of the writes. After a failure, the later writes are dropped, since each write depends
     /// on the previous one.
-    pub(super) async fn all(&mut self) -> Result<(), ApiError> {
+    pub(super) async fn all(&mut self) -> Result<(), SaveError> {
         let saved = poll_fn(|cx| self.poll_all(cx)).await;
         self.0.clear();
         saved
     }
 
-    fn poll_all(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ApiError>> {
+    fn poll_all(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SaveError>> {
         let mut is_pending = false;
         for write in &mut self.0 {
             write.poll(cx);

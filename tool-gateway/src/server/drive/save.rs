@@ -8,7 +8,6 @@ use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::progress_log::ProgressLog;
 use crate::server::turns::shared::Shared;
 use crate::session::recognize::{Client, call_digest, key_digest};
-use crate::session::record::Turn;
 use crate::session::store::{Appended, Progress, SaveOutcome, SavedTurn, StoreError};
 use crate::session::turn_record::TurnRecord;
 use crate::wire::error::ApiError;
@@ -20,13 +19,14 @@ use crate::wire::error::ApiError;
 pub(crate) async fn save(
     shared: &Shared,
     client: &Client,
-    turn: Turn,
+    record: TurnRecord,
     revision: u64,
     progress: Option<Progress>,
-) -> Result<u64, ApiError> {
+) -> Result<u64, SaveError> {
     let key = &shared.secret;
     let saved = SavedTurn {
-        calls: turn
+        calls: record
+            .turn()
             .visible_ids()
             .map(|id| call_digest(key, &client.principal, id))
             .collect(),
@@ -35,7 +35,7 @@ pub(crate) async fn save(
             .iter()
             .map(|name| key_digest(key, &client.principal, name))
             .collect(),
-        record: TurnRecord::new(turn),
+        record,
         revision,
         progress,
     };
@@ -43,12 +43,35 @@ pub(crate) async fn save(
     shared.store_fails.store(saved.is_err(), Ordering::Relaxed);
     match saved {
         Ok(SaveOutcome::Saved { revision }) => Ok(revision),
-        Ok(SaveOutcome::Conflict { .. }) => Err(ApiError::new(
+        Ok(SaveOutcome::Conflict { .. }) => Err(SaveError::Failed(ApiError::new(
             StatusCode::CONFLICT,
             "another request has changed the suspended turn; retry the request, and it continues from there",
-        )),
-        Ok(SaveOutcome::Fenced) => Err(fenced()),
-        Err(error) => Err(failed(&error)),
+        ))),
+        Ok(SaveOutcome::Fenced) => Err(SaveError::Failed(fenced())),
+        Ok(SaveOutcome::Gap { have }) => Err(SaveError::Gap { have }),
+        Err(error) => Err(SaveError::Failed(failed(&error))),
+    }
+}
+
+/// Failure of a write.
+#[derive(Debug)]
+pub(crate) enum SaveError {
+    /// The store has lost segments of the request's progress, for example in a failover to a replica.
+    Gap {
+        /// Number of segments in the store.
+        have: u64,
+    },
+    Failed(ApiError),
+}
+
+impl From<SaveError> for ApiError {
+    fn from(error: SaveError) -> Self {
+        match error {
+            SaveError::Gap { have } => failed(&StoreError(format!(
+                "expected segment {have} of a request's progress"
+            ))),
+            SaveError::Failed(error) => error,
+        }
     }
 }
 
@@ -57,16 +80,14 @@ pub(crate) async fn save_progress(
     shared: &Shared,
     client: &Client,
     progress: Progress,
-) -> Result<(), ApiError> {
+) -> Result<(), SaveError> {
     let saved = shared.store.append(client.digest, progress).await;
     shared.store_fails.store(saved.is_err(), Ordering::Relaxed);
     match saved {
         Ok(Appended::Kept) => Ok(()),
-        Ok(Appended::Fenced) => Err(fenced()),
-        Ok(Appended::Gap { have }) => Err(failed(&StoreError(format!(
-            "expected segment {have} of a request's progress"
-        )))),
-        Err(error) => Err(failed(&error)),
+        Ok(Appended::Fenced) => Err(SaveError::Failed(fenced())),
+        Ok(Appended::Gap { have }) => Err(SaveError::Gap { have }),
+        Err(error) => Err(SaveError::Failed(failed(&error))),
     }
 }
 
@@ -76,6 +97,11 @@ pub(crate) fn fenced() -> ApiError {
         StatusCode::from_u16(529).unwrap_or(StatusCode::SERVICE_UNAVAILABLE),
         "another gateway has continued this request, since this one did not answer in time; retry the request",
     )
+}
+
+/// Returns whether this is the error of a turn that another gateway has continued: no other error of a running turn has its status.
+pub(crate) fn is_fenced(error: &ApiError) -> bool {
+    error.status.as_u16() == 529
 }
 
 /// Returns the next segment of a request's progress; `None` if the store is not durable.

@@ -18,6 +18,7 @@ use crate::server::turns::shared::Shared;
 use crate::session::finder::Finder;
 use crate::session::record::{Call, Turn};
 use crate::session::store::{LeaseOutcome, LeaseRequest, Reach, StoredTurn};
+use crate::session::turn_record::TurnRecord;
 use crate::turn::event::Event;
 use crate::turn::restore;
 use crate::wire::block::Block;
@@ -29,7 +30,7 @@ use crate::wire::error::ApiError;
 pub(super) struct Suspended<'a> {
     claim: Claim<'a>,
     /// Lease of the deferred calls, in a store that several gateways use.
-    _lease: Option<LeaseKeeper>,
+    lease: Option<LeaseKeeper>,
     turn: Turn,
     /// Revision of the stored turn; 0 if the turn is not in the store.
     revision: u64,
@@ -66,7 +67,7 @@ impl<'a> Suspended<'a> {
         };
         let mut suspended = Self {
             claim,
-            _lease: lease,
+            lease,
             turn,
             revision,
             deferred: deferred.into_iter().map(|call| call.id).collect(),
@@ -96,6 +97,11 @@ impl<'a> Suspended<'a> {
         }
     }
 
+    /// Returns whether the lease of the deferred calls is valid for long enough that one may begin.
+    pub(super) fn has_lease(&self) -> bool {
+        self.lease.as_ref().is_none_or(LeaseKeeper::is_valid)
+    }
+
     /// Returns all calls of the turn. Deferred calls that have not run have no result.
     pub(super) fn calls(&self) -> &[Call] {
         &self.turn.calls
@@ -115,7 +121,8 @@ impl<'a> Suspended<'a> {
         }
         self.is_changed = true;
         if shared.store.reach().is_durable() {
-            self.revision = save(shared, &job.client, self.turn.clone(), self.revision, None).await?;
+            let record = TurnRecord::new(self.turn.clone());
+            self.revision = save(shared, &job.client, record, self.revision, None).await?;
         }
         Ok(())
     }
@@ -151,7 +158,9 @@ impl<'a> Suspended<'a> {
         if self.has_results {
             self.turn.state.clone_from(state);
         }
-        let saved = save(shared, &job.client, self.turn.clone(), self.revision, None).await;
+        let record = TurnRecord::new(self.turn.clone());
+        let saved = save(shared, &job.client, record, self.revision, None).await;
+        let saved = saved.map_err(ApiError::from);
         match saved {
             Ok(revision) => {
                 self.revision = revision;
@@ -180,8 +189,7 @@ impl<'a> Suspended<'a> {
     }
 }
 
-/// Time for which a request waits for another gateway that runs the deferred calls, and between two looks.
-const LEASE_WAIT: Duration = Duration::from_secs(30);
+/// Time between two looks for the end of deferred calls that another gateway runs.
 const POLL: Duration = Duration::from_millis(200);
 
 /// Claims the deferred calls of a turn among the gateways of the store. Returns `None` in a store that only this gateway uses.
@@ -194,13 +202,14 @@ async fn deferred_lease(shared: &Shared, job: &Job, turn: &str) -> Result<Option
         instance: shared.instance,
         running: &[],
         is_retry: true,
+        idempotency_key: None,
     };
-    let until = Instant::now() + LEASE_WAIT;
+    let until = Instant::now() + shared.settings.sessions.join_time;
     loop {
         let claimed = shared.store.claim(job.client.digest, &request).await;
         match claimed.map_err(|error| save::unread(&error))? {
             LeaseOutcome::Taken { lease, .. } => {
-                let keeper = LeaseKeeper::start(&shared.store, job.client.digest, lease, None);
+                let keeper = shared.keep_lease(job.client.digest, lease, None);
                 return Ok(Some(keeper));
             }
             LeaseOutcome::Held { .. } if Instant::now() < until => tokio::time::sleep(POLL).await,

@@ -26,6 +26,7 @@ use crate::server::observe::metrics::Metrics;
 use crate::server::observe::timed_store::TimedStore;
 use crate::server::offload::sweep;
 use crate::server::turns::claims::Claims;
+use crate::server::turns::lease_keeper::Leases;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::TurnTable;
 use crate::session::chain::ChainKey;
@@ -37,7 +38,7 @@ use crate::session::store::{Reach, SessionStore};
 use crate::settings::Settings;
 use crate::settings::client_keys::ClientKey;
 use crate::settings::limits::Limits;
-use crate::settings::offload::{InvalidOffload, Offload};
+use crate::settings::offload::{InvalidOffload, Offload, READ_OFFLOADED};
 use crate::settings::unknown_tool::UnknownTool;
 use crate::turn::ownership::{Offer, Ownership};
 use crate::upstream::{TextCalls, Upstream};
@@ -122,6 +123,7 @@ impl Gateway {
                 turns: Arc::default(),
                 closing: CancellationToken::new(),
                 claims: Claims::default(),
+                leases: Leases::new(),
                 metrics,
             },
         }
@@ -245,6 +247,14 @@ impl Gateway {
     #[must_use]
     pub fn with_ignore_context(mut self, ignore_context: bool) -> Self {
         self.shared.settings.sessions.ignore_context = ignore_context;
+        self
+    }
+
+    /// Sets the time for which a request waits for another gateway of the store that runs its turn, 30 seconds by default. The answer is 409
+    /// afterwards.
+    #[must_use]
+    pub fn with_join_time(mut self, time: Duration) -> Self {
+        self.shared.settings.sessions.join_time = time;
         self
     }
 
@@ -516,6 +526,7 @@ impl Gateway {
         Turns {
             running: Arc::clone(&self.shared.turns),
             requests: Arc::clone(&self.shared.client_limits),
+            leases: Arc::clone(&self.shared.leases),
             closing: self.shared.closing.clone(),
         }
     }
@@ -543,6 +554,15 @@ impl Gateway {
         } = self;
         if shared.store.reach() == Reach::Shared && !shared.settings.workspace.shared {
             remove_machine_tools(&mut registry);
+        }
+        if let Some(offload) = &shared.settings.offload
+            && !offload.is_possible(shared.store.reach())
+            && registry.unregister(READ_OFFLOADED).is_some()
+        {
+            tracing::error!(
+                "no result is offloaded: several gateways use the store, and a session may move to a gateway without the files; set \
+                 `Offload::shared` if all gateways have the same directory"
+            );
         }
         let secret = secret.or_else(|| shared.store.secret().map(ChainKey::new));
         if let Some(secret) = secret {
@@ -596,6 +616,7 @@ impl fmt::Debug for Gateway {
 pub struct Turns {
     running: Arc<TurnTable>,
     requests: Arc<ClientLimits>,
+    leases: Arc<Leases>,
     closing: CancellationToken,
 }
 
@@ -611,6 +632,13 @@ impl Turns {
         self.requests.until_saved().await;
     }
 
+    /// Releases the leases of turns that still run, in a store of several gateways: another gateway continues the turns at once, and reports
+    /// calls that must not be repeated as interrupted. Call this method before the process ends.
+    pub async fn release(&self) {
+        // A lease that is not released ends later.
+        let _ = tokio::time::timeout(RELEASE_TIME, self.leases.release()).await;
+    }
+
     /// Returns whether a turn of this session runs, or has failed and may continue with a retry.
     pub(crate) fn has_active(&self, session: &SessionId) -> bool {
         self.running.has_active(session)
@@ -620,8 +648,12 @@ impl Turns {
     pub(crate) async fn answered(&self) {
         self.requests.until_idle().await;
         self.requests.until_saved().await;
+        self.leases.until_released().await;
     }
 }
+
+/// Maximum time for the release of leases.
+const RELEASE_TIME: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {

@@ -30,14 +30,16 @@ use crate::server::pass::pass_through::pass_through;
 use crate::server::pass::passed_turn::PassedTurn;
 use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::job::Job;
-use crate::server::turns::lease_keeper::LeaseKeeper;
 use crate::server::turns::running_turn::RunEnd;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::{IncomingRequest, Joined};
 use crate::session::chain::Digest;
+use crate::session::finder::Finder;
 use crate::session::minted_id::MintKey;
 use crate::session::principal::Principal;
-use crate::session::recognize::{Client, Found, IsDeclared, Recognized, recognize, session_keys};
+use crate::session::recognize::{
+    Client, Found, IsDeclared, Recognized, call_digest, recognize, session_keys,
+};
 use crate::session::record::{Call, SessionId};
 use crate::session::store::Reach;
 use crate::settings::offload::READ_OFFLOADED;
@@ -115,7 +117,7 @@ pub(crate) async fn messages(
             lease,
         } => {
             let turn = Some(Arc::downgrade(&running));
-            let keeper = LeaseKeeper::start(&shared.store, client.digest, lease, turn);
+            let keeper = shared.keep_lease(client.digest, lease, turn);
             let limits = &shared.settings.limits;
             let permit = match shared.client_limits.begin_turn(limits, &client.principal) {
                 Ok(permit) => permit,
@@ -247,8 +249,8 @@ async fn digest(shared: &Shared, request: ParsedRequest) -> Result<Digested, Api
         mut recognized,
         ..
     } = known.with_newest_tools(shared, &request)?;
-    if recognized.found == Found::New && has_lost_turn(shared, &client, &recognized, &request) {
-        recognized = find_lost_turn(shared, &client, &request, &tools, recognized).await?;
+    if let Some(id) = lost_id(shared, &client, &recognized, &request) {
+        recognized = find_lost_turn(shared, &client, &request, &tools, recognized, &id).await?;
     }
     if !tools.missing.is_empty() {
         let missing: Vec<_> = tools.missing.iter().map(String::as_str).collect();
@@ -292,9 +294,7 @@ async fn digest(shared: &Shared, request: ParsedRequest) -> Result<Digested, Api
     check_thread(request)?;
     let calls = unknown_calls(recognized, request);
     if !calls.is_empty() && shared.turns.show_call(&client.principal, |id| calls.contains(id)) {
-        let message =
-            "the turn with these calls has not ended yet; send the results when its message is complete";
-        return Err(ApiError::new(StatusCode::CONFLICT, message));
+        return Err(turn_runs());
     }
     // An error leaves the suspended turn unchanged.
     restore::check(recognized, request)?;
@@ -326,47 +326,81 @@ fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<
     calls.map(|call| call.id).collect()
 }
 
-/// Returns whether the model's last message is unknown, but has an id that the gateway created for this client. The turn has expired or was
-/// removed, unless it still runs.
-fn has_lost_turn(
+/// Returns an id that the gateway created for this client, from the model's last message, if that message is unknown. The turn has expired or
+/// was removed, unless it still runs.
+fn lost_id(
     shared: &Shared,
     client: &Client,
     recognized: &Recognized,
     request: &MessagesRequest,
-) -> bool {
+) -> Option<String> {
+    let is_shared = shared.store.reach() == Reach::Shared;
+    // A store that only this gateway uses has the turns of a known session, unless they were removed.
+    if recognized.found != Found::New && !is_shared {
+        return None;
+    }
     let calls = unknown_calls(recognized, request);
     if calls.is_empty() {
-        return false;
+        return None;
     }
     let key = MintKey::new(&shared.secret, &client.principal);
-    calls.iter().any(|id| key.is_own(id))
-        && !shared.turns.show_call(&client.principal, |id| calls.contains(id))
+    let own = calls.iter().find(|id| key.is_own(id))?;
+    let is_running = shared.turns.show_call(&client.principal, |id| calls.contains(id));
+    (!is_running).then(|| own.clone())
+}
+
+/// Returns the error of a request whose results are early.
+fn turn_runs() -> ApiError {
+    let message =
+        "the turn with these calls has not ended yet; send the results when its message is complete";
+    ApiError::new(StatusCode::CONFLICT, message)
 }
 
 /// Time for which the turn of an own id is looked for: another gateway may not have stored the turn yet.
 const LOST_TIME: Duration = Duration::from_secs(2);
 
-/// Looks again for the turn of an id that the gateway created.
+/// Looks again for the turn of an id that the gateway created. While the turn may still run on another gateway, the results are early.
 async fn find_lost_turn(
     shared: &Shared,
     client: &Client,
     request: &MessagesRequest,
     tools: &ClassifiedTools,
     mut known: Recognized,
+    id: &str,
 ) -> Result<Recognized, ApiError> {
-    let until = Instant::now() + LOST_TIME;
-    while shared.store.reach() == Reach::Shared && known.found == Found::New && Instant::now() < until {
-        tokio::time::sleep(LOST_TIME / 10).await;
-        known = recognized(shared, client, request, tools).await?;
+    let age = MintKey::new(&shared.secret, &client.principal).age(id);
+    let time = shared.settings.limits.turn_time.saturating_add(CLOCK_DIFFERENCE);
+    // A turn is stored at its end, and an older one has ended.
+    if shared.store.reach() == Reach::Shared && age.is_some_and(|age| age <= time) {
+        let until = Instant::now() + LOST_TIME;
+        let finder = Finder::new(&*shared.store, client.digest);
+        let call = call_digest(&shared.secret, &client.principal, id);
+        loop {
+            let turn = finder.turn_of_call(call).await;
+            if turn.map_err(|error| save::unread(&error))?.is_some() {
+                return recognized(shared, client, request, tools).await;
+            }
+            if Instant::now() >= until {
+                break;
+            }
+            tokio::time::sleep(LOST_TIME / 10).await;
+        }
+        let has_lease = shared.store.has_lease(client.digest).await;
+        if has_lease.map_err(|error| save::unread(&error))? {
+            return Err(turn_runs().with_retry_after(2));
+        }
     }
+    tracing::warn!(
+        "the turn of a call in the history is not in the store, so the messages are forwarded unchanged"
+    );
     if known.found == Found::New {
-        tracing::warn!(
-            "the turn of a call in the history is not in the store, so the messages are forwarded unchanged"
-        );
         known.found = Found::Lost;
     }
     Ok(known)
 }
+
+/// Maximum difference between the clocks of two gateways for which a running turn is recognized.
+const CLOCK_DIFFERENCE: Duration = Duration::from_secs(120);
 
 /// Returns whether request and response pass unchanged.
 fn is_passed_through(tools: &ClassifiedTools, recognized: &Recognized) -> bool {

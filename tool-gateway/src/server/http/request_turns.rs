@@ -1,7 +1,5 @@
 //! [`RequestTurns`]: finds the turns of a request in the store, or claims a new one.
 
-use std::time::Duration;
-
 use axum::http::StatusCode;
 use tokio::time::Instant;
 
@@ -19,9 +17,6 @@ use crate::wire::error::ApiError;
 /// Maximum number of equal requests whose checkpoints are read for one request.
 const MAX_STORED: usize = 16;
 
-/// Time for which a request waits for the gateway that runs its turn.
-const JOIN_TIME: Duration = Duration::from_secs(30);
-
 /// The store's turns of a request.
 pub(super) struct RequestTurns<'a> {
     shared: &'a Shared,
@@ -37,7 +32,7 @@ impl<'a> RequestTurns<'a> {
             shared,
             client,
             request,
-            until: Instant::now() + JOIN_TIME,
+            until: Instant::now() + shared.settings.sessions.join_time,
         }
     }
 
@@ -98,6 +93,7 @@ impl StoredTurns for RequestTurns<'_> {
             instance: self.shared.instance,
             running,
             is_retry: self.request.is_retry,
+            idempotency_key: self.request.idempotency_key,
         };
         let claimed = self.shared.store.claim(self.client.digest, &request).await;
         let (lease, log) = match claimed.map_err(|error| save::unread(&error))? {

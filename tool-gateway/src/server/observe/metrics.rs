@@ -46,6 +46,7 @@ pub(crate) struct Metrics {
     pub(crate) histories_replayed: Counter,
     pub(crate) store_errors: Counter,
     pub(crate) requests_limited: Counter,
+    pub(crate) unrecorded_effects: Counter,
     known: Arc<KnownMetrics>,
 }
 
@@ -180,6 +181,7 @@ impl Metrics {
             histories_replayed: Counter::default(),
             store_errors: Counter::default(),
             requests_limited: Counter::default(),
+            unrecorded_effects: Counter::default(),
             known: Arc::default(),
         }
     }
@@ -356,6 +358,16 @@ impl Metrics {
             "Requests rejected by a limit of their client",
             self.requests_limited.clone(),
         );
+        self.register_store(&mut all, has_size);
+        all
+    }
+
+    fn register_store(&self, all: &mut Registry, has_size: bool) {
+        all.register(
+            "unrecorded_effects",
+            "Results of calls that were not stored, since another gateway had continued the turn",
+            self.unrecorded_effects.clone(),
+        );
         all.register(
             "store_errors",
             "Errors of the session store",
@@ -378,6 +390,5 @@ impl Metrics {
                 self.store_bytes.clone(),
             );
         }
-        all
     }
 }

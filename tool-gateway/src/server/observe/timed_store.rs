@@ -1,4 +1,4 @@
-//! [`TimedStore`]: measures the operations of a session store, and limits their time.
+//! [`TimedStore`]: measures the operations of a session store, limits their time, and keeps the records of a shared store.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::metrics::{Metrics, StoreOperation};
 use crate::session::Digest;
 use crate::session::record::{Session, SessionId};
+use crate::session::record_cache::RecordCache;
 use crate::session::store::{
     Appended, FoundEntries, Lease, LeaseOutcome, LeaseRequest, Lookup, Progress, Reach, SaveOutcome,
     SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize, StoredTurn,
@@ -18,6 +19,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 pub(crate) struct TimedStore {
     store: Arc<dyn SessionStore>,
     metrics: Metrics,
+    /// Records of a shared store. Other stores have their records in the memory of this machine.
+    cache: Option<RecordCache>,
     operations: Operations,
 }
 
@@ -32,11 +35,13 @@ struct Operations {
     claim: StoreOperation,
     renew: StoreOperation,
     release: StoreOperation,
+    has_lease: StoreOperation,
     remove_expired: StoreOperation,
 }
 
 impl TimedStore {
     pub(crate) fn new(store: Arc<dyn SessionStore>, metrics: Metrics) -> Self {
+        let cache = (store.reach() == Reach::Shared).then(RecordCache::new);
         let operations = Operations {
             find: StoreOperation::new("find"),
             load: StoreOperation::new("load"),
@@ -48,12 +53,14 @@ impl TimedStore {
             claim: StoreOperation::new("claim"),
             renew: StoreOperation::new("renew"),
             release: StoreOperation::new("release"),
+            has_lease: StoreOperation::new("has_lease"),
             remove_expired: StoreOperation::new("remove_expired"),
         };
         Self {
             store,
             metrics,
             operations,
+            cache,
         }
     }
 
@@ -82,23 +89,52 @@ async fn in_time<T>(done: StoreFuture<'_, T>) -> Result<T, StoreError> {
 
 impl SessionStore for TimedStore {
     fn find<'a>(&'a self, client: Digest, lookup: &'a Lookup<'a>) -> StoreFuture<'a, FoundEntries> {
-        self.timed(&self.operations.find, self.store.find(client, lookup))
+        let found = self.timed(&self.operations.find, self.store.find(client, lookup));
+        let Some(cache) = &self.cache else {
+            return found;
+        };
+        Box::pin(async move {
+            let mut found = found.await?;
+            cache.fill(client, &mut found);
+            Ok(found)
+        })
     }
 
     fn load<'a>(&'a self, client: Digest, ids: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>> {
-        self.timed(&self.operations.load, self.store.load(client, ids))
+        let loaded = self.timed(&self.operations.load, self.store.load(client, ids));
+        let Some(cache) = &self.cache else {
+            return loaded;
+        };
+        Box::pin(async move {
+            let loaded = loaded.await?;
+            for turn in loaded.iter().flatten() {
+                cache.insert(client, turn.clone());
+            }
+            Ok(loaded)
+        })
     }
 
     fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
         self.timed(&self.operations.session, self.store.session(client, id))
     }
 
-    fn has_session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, bool> {
-        self.timed(&self.operations.has_session, self.store.has_session(id))
+    fn has_session<'a>(&'a self, client: Option<Digest>, id: &'a SessionId) -> StoreFuture<'a, bool> {
+        self.timed(&self.operations.has_session, self.store.has_session(client, id))
     }
 
     fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
-        self.timed(&self.operations.save, self.store.save(client, saved))
+        let Some(cache) = &self.cache else {
+            return self.timed(&self.operations.save, self.store.save(client, saved));
+        };
+        let record = saved.record.clone();
+        let outcome = self.timed(&self.operations.save, self.store.save(client, saved));
+        Box::pin(async move {
+            let outcome = outcome.await?;
+            if let SaveOutcome::Saved { revision } = outcome {
+                cache.insert(client, StoredTurn { revision, record });
+            }
+            Ok(outcome)
+        })
     }
 
     fn secret(&self) -> Option<[u8; 32]> {
@@ -133,6 +169,10 @@ impl SessionStore for TimedStore {
             &self.operations.release,
             self.store.release(client, lease, is_seen),
         )
+    }
+
+    fn has_lease(&self, client: Digest) -> StoreFuture<'_, bool> {
+        self.timed(&self.operations.has_lease, self.store.has_lease(client))
     }
 
     fn remove_expired(&self) -> StoreFuture<'_, bool> {

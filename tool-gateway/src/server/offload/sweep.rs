@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 use tool_builtins::offload::remove_session;
 
+use super::owner;
 use crate::off_worker::BlockingThreads;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::TurnTable;
@@ -114,7 +115,7 @@ impl Sweeper {
             }
         };
         for (session, path) in old {
-            match store.has_session(&session).await {
+            match store.has_session(owner::client(&path), &session).await {
                 Ok(false) => {}
                 Ok(true) => continue,
                 Err(error) => {
@@ -127,6 +128,7 @@ impl Sweeper {
             let remove = move || {
                 let is_unused = is_old(&path, max_age)? && !turns.has_active(&id);
                 if is_unused {
+                    owner::remove(&path)?;
                     remove_session(&root, &id.to_string())?;
                 }
                 Ok(is_unused)
@@ -146,7 +148,9 @@ impl Sweeper {
 /// Threads that read modification times and remove offloaded files.
 static THREADS: BlockingThreads = BlockingThreads::new(8);
 
-async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+pub(super) async fn on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
     THREADS.run(work).await.map_err(io::Error::other)?
 }
 

@@ -18,6 +18,7 @@ use crate::server::turns::shared::Shared;
 use crate::session::chain::{AnswerContent, Digest};
 use crate::session::recognize::{Client, Recognized};
 use crate::session::record::{SessionId, Turn};
+use crate::session::turn_record::TurnRecord;
 use crate::wire::block::Block;
 
 /// Maximum time for which the end of an answer waits for the store. The save then continues in the background, and a request that arrives
@@ -91,7 +92,7 @@ impl PassedTurn {
         let limits = Arc::clone(&self.shared.client_limits);
         let mut saving = Box::pin(async move {
             // A failed save loses only the session; the client still receives the answer.
-            let _ = save(&self.shared, &self.client, turn, 0, None).await;
+            let _ = save(&self.shared, &self.client, TurnRecord::new(turn), 0, None).await;
         });
         if tokio::time::timeout(MAX_WAIT, &mut saving).await.is_err() {
             // The end of the program waits for the save.

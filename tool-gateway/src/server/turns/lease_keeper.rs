@@ -1,8 +1,10 @@
-//! [`LeaseKeeper`]: renews the lease of a running turn, and ends it with the turn.
+//! [`LeaseKeeper`]: renews the lease of a running turn, and ends it with the turn. [`Leases`] has all leases of a gateway.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tool_runtime::CancellationToken;
 
@@ -20,16 +22,59 @@ const RENEWAL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Remaining time of a lease with which no step of a turn begins: another gateway may have the lease before the step is stored.
 const MIN_LEFT: Duration = Duration::from_secs(5);
 
-/// Time between two looks at the clients of an ended turn.
-const SEEN_POLL: Duration = Duration::from_millis(100);
+/// Leases of a gateway's running turns.
+#[derive(Debug)]
+pub(crate) struct Leases {
+    /// Number of leases that are not released yet.
+    held: watch::Sender<usize>,
+    /// Cancelled when the gateway releases the leases of turns that run.
+    closing: CancellationToken,
+}
+
+impl Leases {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            held: watch::Sender::new(0),
+            closing: CancellationToken::new(),
+        })
+    }
+
+    /// Waits until the leases of all ended turns are released.
+    pub(crate) async fn until_released(&self) {
+        // The sender exists as long as `self`.
+        let _ = self.held.subscribe().wait_for(|held| *held == 0).await;
+    }
+
+    /// Releases the leases of all turns, so that another gateway continues the turns at once. No further step of the turns begins here.
+    pub(crate) async fn release(&self) {
+        self.closing.cancel();
+        self.until_released().await;
+    }
+
+    /// Counts a lease until its release.
+    fn hold(self: &Arc<Self>) -> HeldLease {
+        self.held.send_modify(|held| *held += 1);
+        HeldLease(Arc::clone(self))
+    }
+}
+
+/// A lease that is not released yet.
+struct HeldLease(Arc<Leases>);
+
+impl Drop for HeldLease {
+    fn drop(&mut self) {
+        self.0.held.send_modify(|held| *held = held.saturating_sub(1));
+    }
+}
 
 /// A lease that is renewed until the keeper is dropped, which releases the lease. In a store that one gateway uses at a time, there is
 /// nothing to renew.
-#[derive(Debug)]
 pub(crate) struct LeaseKeeper(Option<RenewedLease>);
 
-#[derive(Debug)]
 struct RenewedLease {
+    store: Arc<dyn SessionStore>,
+    client: Digest,
+    lease: Lease,
     /// End of the lease, counted from before the renewal was sent.
     valid_until: Arc<Mutex<Instant>>,
     ended: CancellationToken,
@@ -38,6 +83,7 @@ struct RenewedLease {
 impl LeaseKeeper {
     /// Renews the lease of a turn. `turn` tells other gateways whether a client waits for the answer; a lease without a turn has a client.
     pub(crate) fn start(
+        leases: &Arc<Leases>,
         store: &Arc<dyn SessionStore>,
         client: Digest,
         lease: Lease,
@@ -47,6 +93,9 @@ impl LeaseKeeper {
             return Self(None);
         }
         let renewed = RenewedLease {
+            store: Arc::clone(store),
+            client,
+            lease,
             valid_until: Arc::new(Mutex::new(Instant::now() + LEASE_TIME)),
             ended: CancellationToken::new(),
         };
@@ -56,9 +105,21 @@ impl LeaseKeeper {
             lease,
             turn,
             valid_until: Arc::clone(&renewed.valid_until),
+            held: leases.hold(),
         };
         tokio::spawn(renewals.run(renewed.ended.clone()));
         Self(Some(renewed))
+    }
+
+    /// Ends the lease of a failed turn, before its client can repeat the request on another gateway.
+    pub(crate) async fn release(&self) {
+        if let Some(RenewedLease {
+            store, client, lease, ..
+        }) = &self.0
+        {
+            // A lease that is not released ends later.
+            let _ = tokio::time::timeout(RENEWAL_TIMEOUT, store.release(*client, *lease, false)).await;
+        }
     }
 
     /// Returns whether the lease is valid for long enough that a step of the turn may begin.
@@ -67,6 +128,13 @@ impl LeaseKeeper {
             let until = *lease.valid_until.lock().unwrap_or_else(PoisonError::into_inner);
             until.saturating_duration_since(Instant::now()) >= MIN_LEFT
         })
+    }
+}
+
+impl fmt::Debug for LeaseKeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lease = self.0.as_ref().map(|renewed| renewed.lease);
+        f.debug_tuple("LeaseKeeper").field(&lease).finish()
     }
 }
 
@@ -82,15 +150,34 @@ struct Renewals {
     lease: Lease,
     turn: Option<Weak<RunningTurn>>,
     valid_until: Arc<Mutex<Instant>>,
+    held: HeldLease,
 }
 
 impl Renewals {
     async fn run(self, ended: CancellationToken) {
+        let turn = self.turn.as_ref().and_then(Weak::upgrade);
+        let mut abandoned = turn.map(|turn| turn.abandoned.clone());
+        let closing = &self.held.0.closing;
         let mut wait = RENEWAL;
         loop {
-            tokio::select! {
+            let is_abandoned = async {
+                match &abandoned {
+                    Some(abandoned) => abandoned.cancelled().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let is_abandoned = tokio::select! {
                 () = ended.cancelled() => break,
-                () = tokio::time::sleep(wait) => {}
+                () = closing.cancelled() => {
+                    self.set_valid_until(Instant::now());
+                    break;
+                }
+                // An equal request on another gateway joins the turn from now on.
+                () = is_abandoned => true,
+                () = tokio::time::sleep(wait) => false,
+            };
+            if is_abandoned {
+                abandoned = None;
             }
             let turn = self.turn.as_ref().map(Weak::upgrade);
             let has_client = turn.is_none_or(|turn| turn.is_some_and(|turn| !turn.is_left()));
@@ -116,18 +203,18 @@ impl Renewals {
 
     /// Ends the lease at once, and again after the client has received the answer: a retry on another gateway then is a new sample.
     async fn release(&self) {
-        let is_seen = |turn: &Arc<RunningTurn>| turn.is_received();
         let turn = self.turn.as_ref().and_then(Weak::upgrade);
-        let mut seen = turn.as_ref().is_some_and(is_seen);
+        let seen = turn.as_ref().is_some_and(|turn| turn.is_received());
         let _ = self.store.release(self.client, self.lease, seen).await;
-        if let Some(turn) = turn {
-            while !seen && !turn.is_left() {
-                tokio::time::sleep(SEEN_POLL).await;
-                seen = is_seen(&turn);
-            }
-            if seen {
-                let _ = self.store.release(self.client, self.lease, true).await;
-            }
+        let Some(turn) = turn.filter(|_| !seen) else {
+            return;
+        };
+        let seen = tokio::select! {
+            () = self.held.0.closing.cancelled() => turn.is_received(),
+            received = turn.until_received() => received,
+        };
+        if seen {
+            let _ = self.store.release(self.client, self.lease, true).await;
         }
     }
 

@@ -302,7 +302,12 @@ impl RunningTurn {
         let mut state = self.lock();
         if let Some(sent) = state.sent.get(*at).cloned() {
             *at += 1;
-            state.is_delivered |= is_end(&sent);
+            let is_end = is_end(&sent);
+            state.is_delivered |= is_end;
+            drop(state);
+            if is_end {
+                self.notify();
+            }
             return Some(Next::Sent(sent));
         }
         state.end.clone().map(Next::End)
@@ -322,6 +327,15 @@ impl RunningTurn {
     pub(crate) fn is_received(&self) -> bool {
         let state = self.lock();
         state.is_delivered && matches!(state.end, Some(RunEnd::Done))
+    }
+
+    /// Waits until a client has received the complete answer, or no client waits for it. Returns whether a client has received the answer.
+    pub(crate) async fn until_received(&self) -> bool {
+        self.until(|running| {
+            let is_received = running.is_received();
+            (is_received || running.is_left()).then_some(is_received)
+        })
+        .await
     }
 
     pub(crate) fn is_delivered(&self) -> bool {
@@ -399,7 +413,10 @@ impl Watcher {
         let state = &mut *state;
         while let Some(sent) = state.sent.get(self.at) {
             self.at += 1;
-            state.is_delivered |= is_end(sent);
+            if is_end(sent) {
+                state.is_delivered = true;
+                self.running.notify();
+            }
             if show(sent).is_break() {
                 return None;
             }
@@ -447,7 +464,11 @@ impl Drop for Watcher {
                 drop(state);
                 self.running.abandoned.cancel();
             }
-            Some(RunEnd::Done) => self.running.kept.subtract(state.merge_texts()),
+            Some(RunEnd::Done) => {
+                self.running.kept.subtract(state.merge_texts());
+                drop(state);
+                self.running.notify();
+            }
             Some(RunEnd::Failed { .. }) => {}
         }
     }

@@ -1,12 +1,14 @@
 //! [`Shared`]: the state that all requests share.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Weak};
 
 use tool_runtime::CancellationToken;
 
 use super::claims::Claims;
+use super::lease_keeper::{LeaseKeeper, Leases};
+use super::running_turn::RunningTurn;
 use super::turn_table::TurnTable;
 use crate::off_worker::LargeRequests;
 use crate::server::access::byte_budget::ByteBudget;
@@ -14,8 +16,8 @@ use crate::server::access::client_limits::ClientLimits;
 use crate::server::generations::Generations;
 use crate::server::mcp::McpServers;
 use crate::server::observe::metrics::Metrics;
-use crate::session::chain::ChainKey;
-use crate::session::store::SessionStore;
+use crate::session::chain::{ChainKey, Digest};
+use crate::session::store::{Lease, SessionStore};
 use crate::settings::Settings;
 use crate::settings::client_keys::ClientKey;
 use crate::settings::offload::Offload;
@@ -44,6 +46,7 @@ pub(crate) struct Shared {
     pub(crate) large_requests: Arc<LargeRequests>,
     pub(crate) turns: Arc<TurnTable>,
     pub(crate) claims: Claims,
+    pub(crate) leases: Arc<Leases>,
     /// Cancelled when the gateway stops to admit turns.
     pub(crate) closing: CancellationToken,
     pub(crate) metrics: Metrics,
@@ -61,6 +64,16 @@ impl Shared {
     /// Returns the directory of offloaded results.
     pub(crate) fn offload_directory(&self) -> Option<&Path> {
         self.settings.offload.as_ref().map(Offload::directory)
+    }
+
+    /// Renews a lease until the keeper is dropped.
+    pub(crate) fn keep_lease(
+        &self,
+        client: Digest,
+        lease: Lease,
+        turn: Option<Weak<RunningTurn>>,
+    ) -> LeaseKeeper {
+        LeaseKeeper::start(&self.leases, &self.store, client, lease, turn)
     }
 
     /// Returns whether the response to a request may have calls that are recovered from text.

@@ -270,11 +270,12 @@ impl SessionStore for FileStore {
         self.read(move |transaction, now| lookup::session(transaction, client, now, id.as_str()))
     }
 
-    fn has_session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, bool> {
+    fn has_session<'a>(&'a self, client: Option<Digest>, id: &'a SessionId) -> StoreFuture<'a, bool> {
         let id = id.clone();
-        self.read(
-            move |transaction, now| Ok(lookup::stored_session(transaction, now, id.as_str())?.is_some()),
-        )
+        self.read(move |transaction, now| {
+            let stored = lookup::stored_session(transaction, now, id.as_str())?;
+            Ok(stored.is_some_and(|stored| client.is_none_or(|client| stored.client == client)))
+        })
     }
 
     fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {

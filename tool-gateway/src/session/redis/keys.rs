@@ -63,6 +63,11 @@ impl ClientKeys {
         format!("{}U", self.0)
     }
 
+    /// Returns the key of the client's leases in the order of their end.
+    pub(super) fn leases(&self) -> String {
+        format!("{}A", self.0)
+    }
+
     #[cfg(test)]
     pub(super) fn key_of_skew(&self) -> String {
         format!("{}skew", self.0)

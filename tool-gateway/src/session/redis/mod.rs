@@ -25,7 +25,7 @@ use super::record::{Session, SessionId};
 use super::store::{
     Appended, DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, FoundCall, FoundEntries,
     FoundTurn, Lease, LeaseOutcome, LeaseRequest, Lookup, Progress, Reach, SaveOutcome, SavedTurn,
-    SessionStore, StoreError, StoreFuture, StoredTurn,
+    SessionStore, StoreError, StoreFuture, StoredTurn, TurnRef,
 };
 use super::turn_record::TurnRecord;
 
@@ -200,14 +200,22 @@ impl RedisStore {
         let found = self.link.run(&self.scripts.find, &all, &arguments).await?;
         let mut found = ScriptReply(found).list()?.into_iter();
         let mut next = || found.next().ok_or_else(invalid);
-        let (session, at, turn) = (next()?.text()?, next()?.number()?, next()?.text()?);
+        let (session, at) = (next()?.text()?, next()?.number()?);
+        let (id, revision) = (next()?.text()?, next()?.number()?);
         let call = at.checked_sub(1).map(|at| FoundCall {
             at: usize::try_from(at).unwrap_or(usize::MAX),
-            turn: FoundTurn::Id(turn),
+            turn: FoundTurn::Ref(TurnRef { id, revision }),
         });
-        let turns = |ids: ScriptReply| {
-            let ids = ids.list()?.into_iter().rev();
-            ids.map(|id| Ok(FoundTurn::Id(id.text()?))).collect()
+        let turns = |found: ScriptReply| {
+            let mut found = found.list()?.into_iter();
+            let mut turns = Vec::new();
+            while let Some(id) = found.next() {
+                let id = id.text()?;
+                let revision = found.next().ok_or_else(invalid)?.number()?;
+                turns.push(FoundTurn::Ref(TurnRef { id, revision }));
+            }
+            turns.reverse();
+            Ok(turns)
         };
         Ok(FoundEntries {
             session: Some(session)
@@ -309,9 +317,7 @@ impl RedisStore {
             "saved" => Ok(SaveOutcome::Saved { revision: number }),
             "conflict" => Ok(SaveOutcome::Conflict { revision: number }),
             "fenced" => Ok(SaveOutcome::Fenced),
-            "gap" => Err(StoreError(format!(
-                "expected segment {number} of a request's progress"
-            ))),
+            "gap" => Ok(SaveOutcome::Gap { have: number }),
             "full" => Err(full()),
             _ => Err(invalid()),
         }
@@ -350,6 +356,9 @@ impl RedisStore {
             milliseconds(LEASE_TIME),
             milliseconds(CLIENT_MARK),
             milliseconds(LOG_TIME),
+            request
+                .idempotency_key
+                .map_or_else(Vec::new, |key| text(&key.to_hex())),
         ];
         arguments.extend(request.running.iter().map(|sample| decimal(*sample)));
         let reply = self.link.run(&self.scripts.claim, &samples, &arguments).await?;
@@ -405,6 +414,12 @@ impl RedisStore {
         let arguments = [decimal(lease.fence), flag(is_seen)];
         self.link.run(&self.scripts.release, &sample, &arguments).await?;
         Ok(())
+    }
+
+    async fn has_any_lease(&self, client: Digest) -> Result<bool, StoreError> {
+        let leases = [ClientKeys::new(client).leases()];
+        let valid = self.link.run(&self.scripts.has_lease, &leases, &[]).await?;
+        Ok(ScriptReply(valid).number()? > 0)
     }
 }
 
@@ -474,6 +489,10 @@ impl SessionStore for RedisStore {
 
     fn release(&self, client: Digest, lease: Lease, is_seen: bool) -> StoreFuture<'_, ()> {
         Box::pin(self.release_lease(client, lease, is_seen))
+    }
+
+    fn has_lease(&self, client: Digest) -> StoreFuture<'_, bool> {
+        Box::pin(self.has_any_lease(client))
     }
 
     fn secret(&self) -> Option<[u8; 32]> {

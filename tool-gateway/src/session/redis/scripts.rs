@@ -32,6 +32,7 @@ pub(super) struct Scripts {
     pub(super) claim: StoreScript,
     pub(super) renew: StoreScript,
     pub(super) release: StoreScript,
+    pub(super) has_lease: StoreScript,
 }
 
 impl Scripts {
@@ -50,6 +51,7 @@ impl Scripts {
             claim: StoreScript::new(common, &[include_str!("scripts/claim.lua")]),
             renew: StoreScript::new(common, &[include_str!("scripts/renew.lua")]),
             release: StoreScript::new(common, &[include_str!("scripts/release.lua")]),
+            has_lease: StoreScript::new(common, &[include_str!("scripts/has_lease.lua")]),
         }
     }
 

@@ -202,7 +202,9 @@ async fn separates_clients(store: &dyn SessionStore) {
         assert_eq!(finder(store, client).turn(&of_other).await.unwrap(), None);
         let session = store.session(digest(client), &session_of_other).await;
         assert_eq!(session.unwrap(), None);
-        assert!(store.has_session(&session_of_other).await.unwrap());
+        let has = async |client| store.has_session(client, &session_of_other).await.unwrap();
+        assert!(has(None).await && has(Some(digest(other))).await);
+        assert!(!has(Some(digest(client))).await);
     }
 }
 

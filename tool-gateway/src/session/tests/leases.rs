@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::digest;
-use crate::session::lease::LEASE_TIME;
+use crate::session::lease::{CLIENT_MARK, LEASE_TIME};
 use crate::session::memory::MemoryStore;
 use crate::session::store::{Appended, Lease, LeaseOutcome, LeaseRequest, Progress, SessionStore};
 
@@ -21,11 +21,16 @@ struct Instance<'s> {
 
 impl Instance<'_> {
     async fn claim(self, request: &str, is_retry: bool) -> LeaseOutcome {
+        self.claim_with_key(request, is_retry, None).await
+    }
+
+    async fn claim_with_key(self, request: &str, is_retry: bool, key: Option<&str>) -> LeaseOutcome {
         let request = LeaseRequest {
             request: digest(request),
             instance: self.number,
             running: &[],
             is_retry,
+            idempotency_key: key.map(digest),
         };
         self.store.claim(digest("client"), &request).await.unwrap()
     }
@@ -71,6 +76,8 @@ pub(crate) async fn has_leases(store: &dyn SessionStore, wait: impl AsyncFn(Dura
     is_left_to_a_request_without_a_sign(one, two, &wait).await;
     has_samples(one, two).await;
     replaces_a_log(one).await;
+    joins_by_key(one, two).await;
+    has_leases_of_a_client(one, &wait).await;
 }
 
 /// A retry waits for the owner, and gets its answer. A repeated segment is one segment.
@@ -98,6 +105,7 @@ async fn is_taken_once(one: Instance<'_>, two: Instance<'_>) {
         instance: 2,
         running: &[],
         is_retry: true,
+        idempotency_key: None,
     };
     let other = two.store.claim(digest("other client"), &request).await.unwrap();
     assert!(matches!(other, LeaseOutcome::Taken { log, .. } if log.is_empty()));
@@ -134,8 +142,7 @@ async fn is_left_to_a_request_without_a_sign(
     wait: &impl AsyncFn(Duration),
 ) {
     let (left, _) = one.take("left", false).await;
-    wait(LEASE_TIME / 3 + Duration::from_millis(1)).await;
-    assert!(one.renew(left, false).await);
+    wait(CLIENT_MARK + Duration::from_millis(1)).await;
     assert!(matches!(
         two.claim("left", false).await,
         LeaseOutcome::Held { .. }
@@ -143,6 +150,13 @@ async fn is_left_to_a_request_without_a_sign(
     assert!(one.renew(left, true).await);
     let (other, _) = two.take("left", false).await;
     assert_ne!(other.sample, left.sample);
+    // The client of the first sample leaves.
+    assert!(one.renew(left, false).await);
+    let third = Instance { number: 3, ..one };
+    assert!(matches!(
+        third.claim("left", false).await,
+        LeaseOutcome::Held { .. }
+    ));
 }
 
 /// Concurrent samples have separate logs. A retry gets the lowest sample that no client has received.
@@ -184,4 +198,60 @@ async fn replaces_a_log(one: Instance<'_>) {
     assert_eq!(append(progress(1, 1, "more")).await, Appended::Kept);
     one.release(lease, false).await;
     assert_eq!(one.take("again", true).await.1, [&b"all"[..], b"more"]);
+}
+
+/// A request gets the sample with its idempotency key, and a retry gets no sample with another key.
+async fn joins_by_key(one: Instance<'_>, two: Instance<'_>) {
+    let take = async |instance: Instance<'_>, key: &str| match instance
+        .claim_with_key("keys", false, Some(key))
+        .await
+    {
+        LeaseOutcome::Taken { lease, .. } => lease,
+        other => panic!("{other:?}"),
+    };
+    let first = take(one, "a").await;
+    let second = take(two, "b").await;
+    assert_eq!((first.sample, second.sample), (0, 1));
+    let third = Instance { number: 3, ..one };
+    let claim = async |is_retry, key| third.claim_with_key("keys", is_retry, key).await;
+    for is_retry in [false, true] {
+        assert!(matches!(
+            claim(is_retry, Some("b")).await,
+            LeaseOutcome::Held { .. }
+        ));
+    }
+    assert_eq!(two.append(second, 0, "b", true).await, Appended::Kept);
+    two.release(second, true).await;
+    let done = LeaseOutcome::Done {
+        sample: 1,
+        log: vec![b"b".to_vec()],
+    };
+    assert_eq!(claim(false, Some("b")).await, done);
+    // A retry without a key may be one of any sample.
+    assert!(matches!(claim(true, None).await, LeaseOutcome::Held { .. }));
+    assert_eq!(one.append(first, 0, "a", true).await, Appended::Kept);
+    one.release(first, true).await;
+    // Another key is another request, also as a retry, and leaves the answers of the earlier keys.
+    match claim(true, Some("c")).await {
+        LeaseOutcome::Taken { lease, log } => assert_eq!((lease.sample, log.len()), (2, 0)),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(claim(false, Some("b")).await, done);
+}
+
+/// The gateway asks whether a turn of a client may not be stored yet.
+async fn has_leases_of_a_client(one: Instance<'_>, wait: &impl AsyncFn(Duration)) {
+    wait(LEASE_TIME + Duration::from_millis(1)).await;
+    let has = async |client: &str| one.store.has_lease(digest(client)).await.unwrap();
+    assert!(!has("client").await);
+    let (lease, _) = one.take("lease", false).await;
+    assert!(has("client").await && !has("client without a lease").await);
+    one.release(lease, false).await;
+    assert!(!has("client").await);
+    let (lease, _) = one.take("last", false).await;
+    assert_eq!(one.append(lease, 0, "a", true).await, Appended::Kept);
+    assert!(!has("client").await);
+    one.take("expired", false).await;
+    wait(LEASE_TIME + Duration::from_millis(1)).await;
+    assert!(!has("client").await);
 }

@@ -8,7 +8,7 @@ use tool_gateway::session::Digest;
 use tool_gateway::session::record::{Session, SessionId};
 use tool_gateway::session::store::{
     FoundCall, FoundEntries, FoundTurn, Lookup, MAX_TURNS_OF_POINT, Reach, SaveOutcome, SavedTurn,
-    SessionStore, StoreError, StoreFuture, StoredTurn,
+    SessionStore, StoreError, StoreFuture, StoredTurn, TurnRef,
 };
 use tool_gateway::session::turn_record::TurnRecord;
 
@@ -47,7 +47,11 @@ impl ClientTables {
         let call = calls.find_map(|(at, call)| Some((at, self.calls.get(call)?)));
         let of_call = call.and_then(|(_, id)| Some(&self.turns.get(id)?.session));
         let own = lookup.session.or(of_call).or(session);
-        let found_turn = |id: &String| FoundTurn::Id(id.clone());
+        let found_turn = |id: &String| {
+            let revision = self.turns.get(id).map_or(0, |turn| turn.revision);
+            let id = id.clone();
+            FoundTurn::Ref(TurnRef { id, revision })
+        };
         let turns_of = |point: &Digest| {
             let turns = self
                 .points

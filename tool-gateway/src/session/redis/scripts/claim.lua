@@ -1,9 +1,9 @@
 -- KEYS: samples of the request. ARGV: instance, whether the request is a retry, time of a lease, time of a client's mark, time for which a
--- log is kept, numbers of the samples that run in the instance.
+-- log is kept, idempotency key or '', numbers of the samples that run in the instance.
 local request = name_of(KEYS[1])
 local instance, is_retry = ARGV[1], ARGV[2] == '1'
-local is_running = {}
-for i = 6, #ARGV do
+local idempotency_key, is_running = ARGV[6], {}
+for i = 7, #ARGV do
   is_running[tonumber(ARGV[i])] = true
 end
 local numbers = {}
@@ -31,9 +31,14 @@ local function take(number, is_reused)
   redis.call('HSET', sample, 'fence', fence, 'owner', instance, 'until', digits(now + ARGV[3]), 'client', digits(now + ARGV[4]))
   redis.call('HDEL', sample, 'done', 'seen')
   if is_reused then
-    redis.call('HDEL', sample, 'log_fence', 'log_restart', 'log_bytes')
+    redis.call('HDEL', sample, 'log_fence', 'log_restart', 'log_bytes', 'key')
     redis.call('DEL', log)
   end
+  if idempotency_key ~= '' then
+    redis.call('HSET', sample, 'key', idempotency_key)
+  end
+  redis.call('ZREMRANGEBYSCORE', prefix .. 'A', '-inf', digits(now))
+  set_lease(sample, now + ARGV[3])
   redis.call('SADD', KEYS[1], number)
   for _, kept in ipairs({ KEYS[1], sample, log }) do
     redis.call('PEXPIRE', kept, ARGV[5])
@@ -41,26 +46,71 @@ local function take(number, is_reused)
   return { 'taken', number, fence, redis.call('LRANGE', log, 0, -1) }
 end
 
-local is_known, seen = {}, nil
+-- Gives a request the sample: 'held' while another instance has its lease.
+local function state_of(sample)
+  if sample.is_done then
+    return 'done'
+  elseif sample.ends > now and sample.owner ~= instance then
+    return 'held'
+  end
+  return 'taken'
+end
+
+local function join(sample)
+  local state = state_of(sample)
+  if state == 'held' then
+    return { 'held', sample.ends - now }
+  elseif state == 'done' then
+    return done(sample.number)
+  end
+  return take(sample.number, false)
+end
+
+local is_known, samples = {}, {}
 for _, number in ipairs(numbers) do
-  local sample = redis.call('HMGET', sample_key(number), 'fence', 'owner', 'until', 'client', 'done', 'seen')
-  is_known[number] = sample[1] and true
-  if sample[1] and not is_running[number] then
-    local has_lease = not sample[5] and tonumber(sample[3] or 0) > now
-    if has_lease and sample[2] ~= instance then
-      if is_retry or tonumber(sample[4] or 0) <= now then
-        return { 'held', tonumber(sample[3]) - now }
-      end
-    elseif not sample[5] then
-      return take(number, false)
-    elseif not sample[6] then
-      return done(number)
-    elseif is_retry or not seen then
-      seen = number
-    end
+  local fields = redis.call('HMGET', sample_key(number), 'fence', 'owner', 'until', 'client', 'done', 'seen', 'key')
+  is_known[number] = fields[1] and true
+  if fields[1] and not is_running[number] then
+    samples[#samples + 1] = {
+      number = number,
+      owner = fields[2],
+      ends = tonumber(fields[3] or 0),
+      has_client = tonumber(fields[4] or 0) > now,
+      is_done = fields[5] and true,
+      is_seen = fields[6] and true,
+      key = fields[7] or '',
+    }
   end
 end
-if seen and is_retry then
+for _, sample in ipairs(samples) do
+  if idempotency_key ~= '' and sample.key == idempotency_key then
+    return join(sample)
+  end
+end
+local held, seen
+for _, sample in ipairs(samples) do
+  local state = state_of(sample)
+  -- Different keys belong to different requests.
+  local is_retried = is_retry and (idempotency_key == '' or sample.key == '')
+  if state == 'held' and sample.has_client then
+    if is_retried and not held then
+      held = sample
+    end
+  elseif state == 'done' and sample.is_seen then
+    -- A retry with the key of the sample gets its answer.
+    if is_retried or not is_retry and sample.key == '' and not seen then
+      seen = sample.number
+    end
+  elseif state == 'done' and sample.has_client then
+    -- Its client may be receiving the answer.
+    held = held or sample
+  else
+    return join(sample)
+  end
+end
+if held then
+  return join(held)
+elseif seen and is_retry then
   return done(seen)
 elseif seen then
   return take(seen, true)

@@ -19,6 +19,17 @@ local function digits(number)
   return string.format('%.0f', number)
 end
 
+-- Records the end of a sample's lease among the leases of the client; nil ends the lease.
+local function set_lease(sample, ends)
+  local leases = prefix .. 'A'
+  if ends then
+    redis.call('ZADD', leases, digits(ends), name_of(sample))
+    redis.call('PEXPIRE', leases, digits(ends - now + 60000))
+  else
+    redis.call('ZREM', leases, name_of(sample))
+  end
+end
+
 local function exists(key)
   return redis.call('EXISTS', key) == 1
 end

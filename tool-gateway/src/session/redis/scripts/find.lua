@@ -1,8 +1,23 @@
 -- KEYS: names, calls, points. ARGV: number of names, number of calls, session or ''.
--- Returns the session of the first known name, the index and the turn of the first known call, and the latest turns of each point.
+-- Returns the session of the first known name, the index, the turn and its revision of the first known call, and the latest turns of each
+-- point, each with its revision.
 local names, calls, own = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local latest = 64
-local found = { '', 0, '' }
+local found = { '', 0, '', 0 }
+local is_alive = {}
+
+-- Returns the revision and the session of a turn, unless the session has expired.
+local function turn_of(id)
+  local turn = redis.call('HMGET', key('T', id), 'r', 's')
+  local session = turn[2]
+  if session and is_alive[session] == nil then
+    is_alive[session] = exists(key('S', session))
+  end
+  if session and is_alive[session] then
+    return turn[1], session
+  end
+end
+
 local session_of_call = ''
 for i = 1, names do
   local session = redis.call('GET', KEYS[i])
@@ -13,10 +28,12 @@ for i = 1, names do
 end
 for i = names + 1, names + calls do
   local id = redis.call('GET', KEYS[i])
-  local session = id and redis.call('HGET', key('T', id), 's')
-  if session and exists(key('S', session)) then
-    found[2], found[3], session_of_call = i - names, id, session
-    break
+  if id then
+    local revision, session = turn_of(id)
+    if revision then
+      found[2], found[3], found[4], session_of_call = i - names, id, revision, session
+      break
+    end
   end
 end
 if own == '' then
@@ -39,6 +56,14 @@ for i = names + calls + 1, #KEYS do
       end
     end
   end
-  found[#found + 1] = ids
+  local turns = {}
+  for _, id in ipairs(ids) do
+    local revision = turn_of(id)
+    if revision then
+      turns[#turns + 1] = id
+      turns[#turns + 1] = revision
+    end
+  end
+  found[#found + 1] = turns
 end
 return found

@@ -35,8 +35,10 @@ local function append_segment(samples, sample, log, replaces, segment)
   redis.call('HSET', sample, 'log_fence', segment.fence, 'log_restart', segment.restart, 'log_bytes', bytes, 'until', digits(ends))
   if segment.is_last then
     redis.call('HSET', sample, 'done', 1)
+    set_lease(sample, nil)
   else
     redis.call('HDEL', sample, 'done')
+    set_lease(sample, ends)
   end
   if replaces then
     redis.call('DEL', log)

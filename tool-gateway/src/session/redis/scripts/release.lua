@@ -1,6 +1,7 @@
 -- KEYS: sample. ARGV: fence, whether a client has received the complete answer.
 if redis.call('HGET', KEYS[1], 'fence') == ARGV[1] then
   redis.call('HSET', KEYS[1], 'until', digits(now))
+  set_lease(KEYS[1], nil)
   if ARGV[2] == '1' then
     redis.call('HSET', KEYS[1], 'seen', 1)
   end

@@ -2,10 +2,10 @@
 if redis.call('HGET', KEYS[2], 'fence') ~= ARGV[1] then
   return 0
 end
-redis.call('HSET', KEYS[2], 'until', digits(now + ARGV[2]))
-if ARGV[3] ~= '' then
-  redis.call('HSET', KEYS[2], 'client', digits(now + ARGV[3]))
-end
+-- A client that has left has no mark from now on.
+local mark = ARGV[3] ~= '' and ARGV[3] or 0
+redis.call('HSET', KEYS[2], 'until', digits(now + ARGV[2]), 'client', digits(now + mark))
+set_lease(KEYS[2], now + ARGV[2])
 for i = 1, 3 do
   redis.call('PEXPIRE', KEYS[i], ARGV[4])
 end

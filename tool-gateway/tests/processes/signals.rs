@@ -1,0 +1,126 @@
+//! Gateways that are killed, stopped or hung in each phase of a turn. No call with effects runs twice, and each has a result, or is reported
+//! as interrupted.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, call, until};
+use crate::conversation::{Conversation, text};
+
+/// Phase of a turn in which the owner gets a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The first request to the upstream is open.
+    Asking,
+    /// A call runs.
+    Calling,
+    /// The request with the result of the call is open.
+    AskingAgain,
+    /// A deferred call of a suspended turn runs.
+    Deferred,
+}
+
+/// Returns the results of the calls in the last request to the upstream.
+fn results(requests: &[Value]) -> String {
+    let last = requests.last().unwrap()["messages"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap();
+    last["content"].to_string()
+}
+
+/// Sends a signal to the owner of a turn, and retries the request on another gateway.
+async fn is_continued(phase: Phase, signal: &str) {
+    let Some(mut cluster) = Cluster::start().await else {
+        return;
+    };
+    let ms = if matches!(phase, Phase::Calling | Phase::Deferred) {
+        4_000
+    } else {
+        0
+    };
+    let first = match phase {
+        Phase::Deferred => json!([call("later", "a", ms), call("weather", "b", 0)]),
+        _ => json!([call("write", "a", ms)]),
+    };
+    let mut conversation = Conversation::new(&[first, json!("Done.")]);
+    if phase == Phase::Deferred {
+        let suspended = conversation.ask(&cluster.one).await;
+        conversation.answer(&suspended);
+    }
+    let before = cluster.upstream.requests().len();
+    match phase {
+        Phase::Asking => cluster.upstream.admit(before),
+        Phase::AskingAgain => cluster.upstream.admit(before + 1),
+        Phase::Calling | Phase::Deferred => {}
+    }
+    let owner = tokio::spawn({
+        let (address, body) = (cluster.one.address.clone(), conversation.body.to_string());
+        async move { crate::http::send(&address, "POST", "/v1/messages", &[], body.as_bytes()).await }
+    });
+    match phase {
+        Phase::Asking => until(|| cluster.upstream.requests().len() > before).await,
+        Phase::AskingAgain => until(|| cluster.upstream.requests().len() > before + 1).await,
+        Phase::Calling | Phase::Deferred => until(|| !cluster.begun().is_empty()).await,
+    }
+    cluster.one.signal(signal);
+    cluster.upstream.admit(usize::MAX);
+    let retried = conversation.retry(&cluster.two).await;
+    assert_eq!(text(&retried), "Done.", "{phase:?} {signal}");
+    if signal == "-STOP" {
+        // The owner is fenced, and runs no further call.
+        cluster.one.signal("-CONT");
+        let answer = tokio::time::timeout(Duration::from_secs(60), owner)
+            .await
+            .unwrap()
+            .unwrap()
+            .unwrap();
+        let status = answer.status;
+        assert!(matches!(status, 200 | 503 | 529), "{phase:?}: {}", answer.json());
+    } else if signal == "-TERM" {
+        cluster.one.ended().await;
+        let answer = owner.await.unwrap().unwrap();
+        assert_eq!(answer.json(), retried.json());
+    }
+    let begun = cluster.begun();
+    assert!(begun.len() <= 1, "{phase:?} {signal}: {begun:?}");
+    let results = results(&cluster.upstream.requests());
+    let has_result = results.contains("write of a") || results.contains("later of a");
+    let is_interrupted = results.contains("interrupted");
+    assert!(has_result != is_interrupted, "{phase:?} {signal}: {results}");
+    if phase != Phase::Calling && phase != Phase::Deferred {
+        assert!(has_result, "{phase:?} {signal}: {results}");
+    }
+    // A later retry gets the answer.
+    assert_eq!(
+        conversation.retry(&cluster.two).await.json(),
+        retried.json(),
+        "{phase:?} {signal}"
+    );
+    assert_eq!(cluster.begun().len(), begun.len());
+}
+
+macro_rules! is_continued {
+    ($($name:ident: $phase:ident $signal:literal,)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                is_continued(Phase::$phase, $signal).await;
+            }
+        )*
+    };
+}
+
+is_continued! {
+    owner_is_killed_while_it_asks: Asking "-KILL",
+    owner_is_killed_during_a_call: Calling "-KILL",
+    owner_is_killed_after_a_call: AskingAgain "-KILL",
+    owner_is_killed_during_a_deferred_call: Deferred "-KILL",
+    owner_hangs_while_it_asks: Asking "-STOP",
+    owner_hangs_during_a_call: Calling "-STOP",
+    owner_hangs_after_a_call: AskingAgain "-STOP",
+    owner_hangs_during_a_deferred_call: Deferred "-STOP",
+    owner_is_stopped_during_a_call: Calling "-TERM",
+}

@@ -1,0 +1,99 @@
+//! Faults of several gateways over one store, row by row as `docs/faults.md` has them.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::fault_rows::{Log, row};
+use crate::lab::{Chat, call, result, says, slow_call, text, user};
+use crate::shared_store::Instances;
+
+const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
+
+fn go() -> Chat {
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    chat
+}
+
+async fn wait(milliseconds: u64) {
+    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+}
+
+/// The first gateway has no connection to the store for 30 seconds, during a call.
+#[tokio::test(start_paused = true)]
+async fn another_gateway_continues_the_turn() {
+    let row = row("another_gateway_continues_the_turn");
+    let turns = [says(&[slow_call("write", "a", 45_000)]), says(&[text("Done.")])];
+    let instances = Instances::new(&turns);
+    let chat = go();
+    let later = async {
+        while instances.one.runs.begun().is_empty() {
+            wait(10).await;
+        }
+        instances.is_cut.store(true, Ordering::SeqCst);
+        let done = instances.two.ask_with(&chat.body, &[RETRY]).await;
+        wait(10_000).await;
+        let log = Log::start();
+        instances.is_cut.store(false, Ordering::SeqCst);
+        (done, log)
+    };
+    let (first, (second, log)) = tokio::join!(chat.ask(&instances.one), later);
+    row.client_sees(&first);
+    assert_eq!(second.text(), "Done.");
+    assert_eq!(instances.one.runs.begun(), ["write a"]);
+    let row = row.with("SESSION", &first.session().0);
+    row.host_learns(&instances.one, &log).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn store_loses_segments() {
+    let row = row("store_loses_segments");
+    let log = Log::start();
+    let instances = Instances::new(&[says(&[call("write", "a")]), says(&[text("Done.")])]);
+    instances.losses.store(1, Ordering::SeqCst);
+    let answer = go().ask(&instances.one).await;
+    row.client_sees(&answer);
+    assert_eq!(answer.text(), "Done.");
+    let row = row.with("SESSION", &answer.session().0);
+    row.host_learns(&instances.one, &log).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_gateway_runs_the_request() {
+    let row = row("another_gateway_runs_the_request");
+    let script = json!({ "turns": [says(&[slow_call("write", "a", 20_000)]), says(&[text("Done.")])] });
+    let join_time = Duration::from_secs(5);
+    let instances = Instances::with(&script, |gateway| gateway.with_join_time(join_time));
+    let chat = go();
+    let later = async {
+        wait(100).await;
+        let log = Log::start();
+        row.client_sees(&instances.two.ask_with(&chat.body, &[RETRY]).await);
+        row.host_learns(&instances.two, &log).await;
+        instances.two.ask_with(&chat.body, &[RETRY]).await
+    };
+    let (first, _) = tokio::join!(chat.ask(&instances.one), later);
+    assert_eq!(first.text(), "Done.");
+    let retried = instances.two.ask_with(&chat.body, &[RETRY]).await;
+    assert_eq!(retried.message, first.message);
+    assert_eq!(instances.one.runs.begun(), ["write a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_gateway_has_the_turn() {
+    let row = row("no_gateway_has_the_turn");
+    let mut chat = Chat::new(false);
+    let before = Instances::new(&[says(&[call("weather", "b")])]);
+    let suspended = chat.say(&before.one, "go").await;
+    chat.messages()
+        .push(json!({ "role": "user", "content": [result(&suspended.ids()[0], "fine")] }));
+    let script = json!({ "turns": [says(&[text("Two.")])], "order": "requests" });
+    let instances = Instances::with(&script, |gateway| gateway);
+    let log = Log::start();
+    let answer = chat.ask(&instances.one).await;
+    row.client_sees(&answer);
+    assert_eq!(answer.text(), "Two.");
+    row.host_learns(&instances.one, &log).await;
+}
