@@ -17,7 +17,7 @@ impl Principal {
     /// Creates the principal of a credential that is not a configured key. `digest` is a MAC of the credential, keyed with the
     /// gateway's secret.
     pub(crate) fn from_credential(digest: &str) -> Self {
-        Self(format!("credential {digest}").into())
+        Self(["credential ", digest].concat().into())
     }
 
     /// Returns the name of the principal's key, or `None` if the principal has no configured key.

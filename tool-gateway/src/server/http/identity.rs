@@ -53,7 +53,7 @@ pub(crate) fn identity(
     shared.secret.digest(&identity)
 }
 
-/// Returns the value of a header if the value is text.
-pub(crate) fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+/// Returns the value of a header if the value is text. A name that is a constant is not parsed.
+pub(crate) fn header<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
 }

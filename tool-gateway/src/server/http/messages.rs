@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::{Request, State};
-use axum::http::HeaderValue;
-use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
 use tokio::time::Instant;
@@ -169,12 +168,17 @@ fn first_tools(
     Some((first, tools))
 }
 
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const RETRY_COUNT: HeaderName = HeaderName::from_static("x-stainless-retry-count");
+const CLAUDE_CODE_SESSION: HeaderName = HeaderName::from_static("x-claude-code-session-id");
+const CLAUDE_CODE_AGENT: HeaderName = HeaderName::from_static("x-claude-code-agent-id");
+
 /// Returns the request in the form that finds its turn.
 fn incoming_request(shared: &Shared, parts: &Parts, identity: Digest) -> IncomingRequest {
-    let idempotency_key = header(&parts.headers, "idempotency-key").filter(|key| !key.is_empty());
+    let idempotency_key = header(&parts.headers, &IDEMPOTENCY_KEY).filter(|key| !key.is_empty());
     IncomingRequest {
         identity,
-        is_retry: header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0"),
+        is_retry: header(&parts.headers, &RETRY_COUNT).is_some_and(|count| count != "0"),
         idempotency_key: idempotency_key
             .map(|key| shared.secret.digest(&[b"idempotency key", key.as_bytes()])),
     }
@@ -517,8 +521,8 @@ async fn look_up(
     request: &MessagesRequest,
 ) -> Result<KnownRequest, ApiError> {
     let keys = session_keys(
-        header(&parts.headers, "x-claude-code-session-id"),
-        header(&parts.headers, "x-claude-code-agent-id"),
+        header(&parts.headers, &CLAUDE_CODE_SESSION),
+        header(&parts.headers, &CLAUDE_CODE_AGENT),
         request,
     );
     let client = Client::new(&shared.secret, principal, keys);
