@@ -137,3 +137,34 @@ fn a_restarted_gateway_continues_a_session_with_its_newest_tools() {
         "{all:?}"
     );
 }
+
+/// The digest of a turn's tools is in the store of all gateways: one with equal tools continues with them, and another one with its newest.
+#[cfg(feature = "redis")]
+#[test]
+fn another_gateway_continues_a_session_with_its_newest_tools() {
+    let Some(redis) = crate::redis_server::RedisServer::start() else {
+        return;
+    };
+    let first = message("user", "Hi".into());
+    let history = [
+        first.clone(),
+        message("assistant", text("one")),
+        message("user", "And now?".into()),
+    ];
+    let store = format!("store = \"{}\"\n", redis.url());
+    let gateways = ["pid", "pid", "echo"].map(|name| {
+        let upstream = Upstream::start(vec![text("one")]);
+        let configuration = configuration(name).replace("store = \"memory\"\n", &store);
+        (Gateway::start(&upstream, &configuration), upstream)
+    });
+    let mut all = Vec::new();
+    for ((gateway, upstream), messages) in gateways.iter().zip([&[first][..], &history, &history]) {
+        gateway.ask(&request(messages));
+        all.extend(upstream.tools());
+    }
+    assert_eq!(all[0], all[1]);
+    assert!(
+        all[2].contains(&"peer__echo".to_owned()) && !all[2].contains(&"peer__pid".to_owned()),
+        "{all:?}"
+    );
+}

@@ -16,6 +16,15 @@ mod program;
 #[path = "../../../tool-mcp/tests/client/peer.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the other suite uses all of it")]
 mod peer;
+#[cfg(feature = "redis")]
+#[path = "../../../tests/support/redis_server.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::format_push_string,
+    reason = "shared with other suites"
+)]
+mod redis_server;
 mod upstream;
 mod gateway;
 mod turns;

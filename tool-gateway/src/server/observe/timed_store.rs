@@ -59,8 +59,8 @@ impl TimedStore {
         Self {
             store,
             metrics,
-            operations,
             cache,
+            operations,
         }
     }
 
