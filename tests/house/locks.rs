@@ -51,10 +51,10 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-mcp/src/client/streamable_http/session.rs",
         &["Mutex", "MutexGuard"],
     ),
-    // One map of requests, which one step enters or leaves, one reason, of which the first counts, and independent flags.
+    // One map of requests, which one step enters or leaves, one reason, of which the first counts, the highest id, and independent flags.
     (
         "tool-mcp/src/client/wire.rs",
-        &["AtomicBool", "Mutex", "MutexGuard", "Notify", "mpsc"],
+        &["AtomicBool", "AtomicI64", "Mutex", "MutexGuard", "Notify", "mpsc"],
     ),
     // The content of one call's result, which one step writes and another step takes.
     ("tool-mcp/src/adapt/verbatim.rs", &["Mutex"]),

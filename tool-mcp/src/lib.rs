@@ -21,6 +21,8 @@ pub use adapt::listing::{LeftOut, LeftOutReason};
 pub use client::command::McpCommand;
 #[cfg(feature = "client")]
 pub use client::error::McpError;
+#[cfg(feature = "client")]
+pub use client::hooks::MessageKind;
 #[cfg(all(feature = "client", feature = "http"))]
 pub use client::http_service::NotSent;
 #[cfg(feature = "client")]

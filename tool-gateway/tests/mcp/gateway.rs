@@ -61,15 +61,31 @@ impl Gateway {
     }
 
     pub(crate) fn start_in(directory: Directory, upstream: &Upstream, configuration: &str) -> Self {
-        Self::start_as(directory, upstream, configuration, None)
+        Self::start_as(directory, upstream, configuration, &[])
     }
 
     /// Starts the program with client keys.
     pub(crate) fn start_with_keys(upstream: &Upstream, configuration: &str, keys: &str) -> Self {
-        Self::start_as(Directory::new(), upstream, configuration, Some(keys))
+        let variables = [("TOOL_GATEWAY_CLIENT_KEYS", keys)];
+        Self::start_as(Directory::new(), upstream, configuration, &variables)
     }
 
-    fn start_as(directory: Directory, upstream: &Upstream, configuration: &str, keys: Option<&str>) -> Self {
+    /// Starts the program with environment variables.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn start_with_variables(
+        upstream: &Upstream,
+        configuration: &str,
+        variables: &[(&str, &str)],
+    ) -> Self {
+        Self::start_as(Directory::new(), upstream, configuration, variables)
+    }
+
+    fn start_as(
+        directory: Directory,
+        upstream: &Upstream,
+        configuration: &str,
+        variables: &[(&str, &str)],
+    ) -> Self {
         let text = format!(
             "{configuration}\n[upstream]\nkind = \"anthropic\"\nurl = \"{}\"\n",
             upstream.url
@@ -79,7 +95,7 @@ impl Gateway {
             .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
             .env_remove("RUST_LOG")
             .env("ANTHROPIC_API_KEY", "key")
-            .envs(keys.map(|keys| ("TOOL_GATEWAY_CLIENT_KEYS", keys)))
+            .envs(variables.iter().copied())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -186,6 +202,13 @@ impl Gateway {
         .unwrap();
         connection.write_all(body).unwrap();
         connection
+    }
+
+    /// Waits until `/metrics` has a line. The test runner's limit ends a test that waits forever.
+    pub(crate) fn wait_for_metric(&self, line: &str) {
+        while !self.send("GET", "/metrics", "").1.contains(line) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
     }
 
     /// Waits until `GET /v1/tools` has a tool.

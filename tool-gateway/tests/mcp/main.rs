@@ -30,6 +30,8 @@ mod gateway;
 mod turns;
 mod generations;
 mod scopes;
+mod metrics;
+mod hints;
 mod settings;
 mod url;
 mod commands;

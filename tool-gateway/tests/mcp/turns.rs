@@ -98,6 +98,40 @@ fn a_declared_name_without_a_schema_is_waited_for_or_left_out() {
     assert!(gateway.log_line("left out of the request").contains("peer__nope"));
 }
 
+/// The client has tools whose names are under the prefix of a server: one that the server does not have, and one with another schema.
+#[test]
+fn a_tool_of_the_client_under_a_prefix_is_the_clients() {
+    let (mine, echo) = ("peer__mine", "peer__echo");
+    let upstream = Upstream::start(vec![
+        call(mine, &json!({ "a": 1 })),
+        call(echo, &json!({ "b": 2 })),
+    ]);
+    let gateway = Gateway::start(&upstream, &(ALWAYS.to_owned() + &server("peer", &json!({}), "")));
+    gateway.wait_for_tool(echo);
+    let schema = |name: &str| json!({ "type": "object", "properties": { name: { "type": "integer" } } });
+    for (name, input) in [(mine, json!({ "a": 1 })), (echo, json!({ "b": 2 }))] {
+        let mut body = request(name);
+        body["tools"] = json!([
+            { "name": mine, "input_schema": schema("a") },
+            { "name": echo, "input_schema": schema("b") },
+        ]);
+        let message = gateway.ask(&body);
+        assert_eq!(message["stop_reason"], "tool_use", "{message}");
+        let block = &message["content"][0];
+        assert_eq!((&block["name"], &block["input"]), (&json!(name), &input));
+    }
+    for request in upstream.requests() {
+        let tools = request["tools"].as_array().unwrap();
+        let found: Vec<_> = tools
+            .iter()
+            .filter(|tool| tool["name"] == mine || tool["name"] == echo)
+            .collect();
+        assert_eq!(found.len(), 2, "{tools:?}");
+        assert_eq!(found[0]["input_schema"], schema("a"));
+        assert_eq!(found[1]["input_schema"], schema("b"));
+    }
+}
+
 /// A model calls a tool that its request does not have, for example because the client may not use it.
 #[test]
 fn a_tool_that_the_request_does_not_have_does_not_run() {

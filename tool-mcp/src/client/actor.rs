@@ -198,7 +198,7 @@ impl Server {
 
     async fn start_backend(&self, protocol: Protocol) -> Result<Running, StartFailure> {
         let settings = &self.settings;
-        let (wire, ends) = Wire::new();
+        let (wire, ends) = Wire::new(settings.hooks.clone());
         let (mut backend, transport) =
             Backend::start(&self.endpoint, settings, ends).map_err(StartFailure::new)?;
         // A process that ends leaves an open pipe if another process has it.

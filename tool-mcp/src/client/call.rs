@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, MetaObject, RequestMetaObject};
 use rmcp::service::ServiceError;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
@@ -14,7 +14,7 @@ use crate::client::connection::Connection;
 use crate::client::outgoing::{
     INTERRUPTED, INVALID, LocalCode, STATUS, TOO_LARGE, Tracker, UNAUTHORIZED, UNREACHABLE,
 };
-use crate::client::settings::Limits;
+use crate::client::settings::{Limits, Settings};
 
 /// Calls a tool, and returns the result as the server wrote it.
 pub(crate) async fn call(
@@ -22,13 +22,19 @@ pub(crate) async fn call(
     name: String,
     arguments: Value,
     context: &Context,
-    limits: &Limits,
+    settings: &Settings,
     tracker: Tracker,
 ) -> Result<Value, Fault> {
+    let limits = &settings.limits;
     let mut params = CallToolRequestParams::new(name);
     if let Value::Object(arguments) = arguments {
         params.arguments = Some(arguments);
     }
+    params.meta = settings
+        .hooks
+        .call_meta
+        .as_ref()
+        .map(|meta| RequestMetaObject(MetaObject(meta(context))));
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
     let mut progress = tracker.progress.subscribe();
     let fault = |error| describe(error, connection, &tracker, limits);

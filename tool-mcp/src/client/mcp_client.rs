@@ -343,7 +343,16 @@ impl McpClient {
                 .call_with_headers(&connection, name, arguments, context)
                 .await;
         }
-        call(&connection, name, arguments, context, limits, Tracker::default()).await
+        let settings = &self.server.settings;
+        call(
+            &connection,
+            name,
+            arguments,
+            context,
+            settings,
+            Tracker::default(),
+        )
+        .await
     }
 
     /// Calls a tool over HTTP. Sends the call once more only if the server has refused it for its headers.
@@ -355,17 +364,17 @@ impl McpClient {
         arguments: Value,
         context: &Context,
     ) -> Result<Value, Fault> {
-        let limits = &self.server.settings.limits;
+        let settings = &self.server.settings;
         let tracker = self.tracker(&name, &arguments, context)?;
         if !connection.has_parameter_headers() {
-            return call(connection, name, arguments, context, limits, tracker).await;
+            return call(connection, name, arguments, context, settings, tracker).await;
         }
         let result = call(
             connection,
             name.clone(),
             arguments.clone(),
             context,
-            limits,
+            settings,
             tracker,
         )
         .await;
@@ -386,7 +395,7 @@ impl McpClient {
             return result;
         }
         let tracker = self.tracker(&name, &arguments, context)?;
-        call(connection, name, arguments, context, limits, tracker).await
+        call(connection, name, arguments, context, settings, tracker).await
     }
 
     /// Returns the tracker of a call over HTTP, with the headers of this call.

@@ -5,6 +5,7 @@ pub(crate) mod error;
 pub(crate) mod http_service;
 #[cfg(feature = "http")]
 mod url_settings;
+pub(crate) mod hooks;
 pub(crate) mod settings;
 mod process;
 mod outgoing;

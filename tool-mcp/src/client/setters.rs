@@ -58,6 +58,27 @@ macro_rules! settings_setters {
             self
         }
 
+        /// Sets a function that observes the messages of the server that answer no running request, for counters. The function must return at
+        /// once.
+        pub fn on_message(mut self, observe: impl Fn($crate::MessageKind) + Send + Sync + 'static) -> Self {
+            self.settings.hooks.on_message = Some(std::sync::Arc::new(observe));
+            self
+        }
+
+        /// Sets a function that returns members of `_meta` of each call, for example `traceparent`. Members of the protocol have precedence.
+        pub fn call_meta(
+            mut self,
+            meta: impl Fn(
+                &tool_runtime::Context,
+            ) -> tool_runtime::serde_json::Map<String, tool_runtime::serde_json::Value>
+            + Send
+            + Sync
+            + 'static,
+        ) -> Self {
+            self.settings.hooks.call_meta = Some(std::sync::Arc::new(meta));
+            self
+        }
+
         /// Sets the maximum number of characters of the texts of a result; the rest is cut. The default is 400,000.
         pub fn max_result_chars(mut self, limit: usize) -> Self {
             self.settings.limits.result_chars = limit;

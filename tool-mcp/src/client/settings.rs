@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::client::hooks::Hooks;
+
 /// Revision of the protocol that the client uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -60,6 +62,7 @@ pub(crate) struct Settings {
     /// Whether the server's hints count: `readOnlyHint` and others.
     pub(crate) trusts_hints: bool,
     pub(crate) limits: Limits,
+    pub(crate) hooks: Hooks,
 }
 
 impl Settings {
@@ -69,6 +72,7 @@ impl Settings {
             protocol: Protocol::Auto,
             trusts_hints: false,
             limits: Limits::default(),
+            hooks: Hooks::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use tokio_util::sync::DropGuard;
 
 use crate::adapt::era::{discover_answer, initialize_answer};
 use crate::adapt::lines::{Line, LineDecoder};
+use crate::client::hooks::{Hooks, MessageKind};
 use crate::client::outgoing::{INVALID, Outgoing, TOO_LARGE, Tracker};
 
 /// Maximum number of messages that wait for the server to read them.
@@ -57,6 +58,9 @@ enum Kind {
 pub(crate) struct Wire {
     outgoing: mpsc::Sender<Outgoing>,
     pending: Mutex<HashMap<i64, Pending>>,
+    /// Id of the last request.
+    last_id: AtomicI64,
+    hooks: Hooks,
     /// Notified when the server's list of tools has changed.
     pub(crate) list_changed: Notify,
     /// Whether the server has answered a request.
@@ -93,12 +97,14 @@ pub(crate) struct HttpEnds {
 
 impl Wire {
     /// Creates a wire without pipes.
-    pub(crate) fn new() -> (Arc<Self>, WireEnds) {
+    pub(crate) fn new(hooks: Hooks) -> (Arc<Self>, WireEnds) {
         let (outgoing, queue) = mpsc::channel(QUEUE);
         let (incoming, received) = mpsc::channel(1);
         let wire = Arc::new(Self {
             outgoing,
             pending: Mutex::default(),
+            last_id: AtomicI64::new(-1),
+            hooks,
             list_changed: Notify::new(),
             has_answered: AtomicBool::new(false),
             has_initialized: AtomicBool::new(false),
@@ -219,6 +225,7 @@ impl Wire {
         let token = request.get_meta().get_progress_token();
         let token = token.map(|token| token.0.into_json_value());
         let ended = CancellationToken::new();
+        self.last_id.fetch_max(id, Ordering::Relaxed);
         let mut pending = self.pending();
         if kind == Kind::Initialize {
             // A late answer to `server/discover` is not an answer to `initialize`.
@@ -247,7 +254,7 @@ impl Wire {
                 }
             }
             Value::Object(message) => received.extend(self.receive_object(message)),
-            _ => {}
+            _ => self.hooks.observe(MessageKind::Invalid),
         }
     }
 
@@ -281,7 +288,10 @@ impl Wire {
 
     fn notify(&self, method: &str, params: &Value) {
         match method {
-            "notifications/tools/list_changed" => self.list_changed.notify_one(),
+            "notifications/tools/list_changed" => {
+                self.hooks.observe(MessageKind::ListChanged);
+                self.list_changed.notify_one();
+            }
             "notifications/progress" => {
                 let token = params.get("progressToken");
                 let pending = self.pending();
@@ -298,10 +308,16 @@ impl Wire {
 
     /// Returns an answer in the form for `rmcp`. Unknown, late and duplicate answers are dropped.
     fn receive_answer(&self, message: Map<String, Value>) -> Option<RxJsonRpcMessage<RoleClient>> {
-        if !message.contains_key("result") && !message.contains_key("error") {
+        let id = message.get("id");
+        let is_answer = message.contains_key("result") || message.contains_key("error");
+        let Some(id) = id.filter(|_| is_answer) else {
+            self.hooks.observe(MessageKind::Invalid);
             return None;
-        }
-        let (id, pending) = self.take(message.get("id")?)?;
+        };
+        let Some((id, pending)) = self.take(id) else {
+            self.hooks.observe(self.unexpected(id));
+            return None;
+        };
         self.has_answered.store(true, Ordering::Relaxed);
         let mut message = match pending.kind {
             Kind::Discover => discover_answer(message, self.is_http()),
@@ -323,11 +339,20 @@ impl Wire {
         Some(JsonRpcMessage::response(result, id))
     }
 
-    /// Returns the request that an answer belongs to. Some servers return numbers as strings.
+    /// Returns the request that an answer belongs to.
     fn take(&self, id: &Value) -> Option<(i64, Pending)> {
-        let id = id.as_i64().or_else(|| id.as_str()?.parse().ok())?;
+        let id = number(id)?;
         let pending = self.pending().remove(&id)?;
         Some((id, pending))
+    }
+
+    /// Returns the kind of an answer without a request.
+    fn unexpected(&self, id: &Value) -> MessageKind {
+        let last = self.last_id.load(Ordering::Relaxed);
+        match number(id) {
+            Some(id) if (0..=last).contains(&id) => MessageKind::Late,
+            _ => MessageKind::UnknownId,
+        }
     }
 
     /// Returns an error in place of an answer that could not be read.
@@ -388,11 +413,13 @@ impl Wire {
     ) -> Result<(), &'static str> {
         match line {
             Line::Message(message) => self.receive(message, received),
-            Line::Ignored => {}
+            Line::Ignored => self.hooks.observe(MessageKind::Ignored),
             Line::Invalid { id } => {
+                self.hooks.observe(MessageKind::Invalid);
                 received.extend(self.fail(&id, INVALID.error("invalid JSON")));
             }
             Line::TooLarge { id, bytes } => {
+                self.hooks.observe(MessageKind::Invalid);
                 let id = id.ok_or("wrote a message above the limit, whose id is unknown")?;
                 received.extend(self.fail(&id, TOO_LARGE.error(format!("{bytes} bytes"))));
             }
@@ -512,6 +539,11 @@ pub(crate) struct WireLimits {
 /// Returns whether the id of a request of the server can be repeated in an answer.
 fn is_answerable(id: &Value) -> bool {
     id.is_number() || id.as_str().is_some_and(|id| id.len() <= ID_BYTES)
+}
+
+/// Returns the id of a request. Some servers return numbers as strings.
+fn number(id: &Value) -> Option<i64> {
+    id.as_i64().or_else(|| id.as_str()?.parse().ok())
 }
 
 /// Returns an error of the server. Its fields may have any form.

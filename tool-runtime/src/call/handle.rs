@@ -196,7 +196,7 @@ fn respond(
             if let Some(value) = &output.structured
                 && (cfg!(debug_assertions) || tool.function.is_none())
             {
-                tool.log_wrong_structured_value(value);
+                call.outcome.has_wrong_value = tool.log_wrong_structured_value(value);
             }
             call.outcome.failure = output.failure();
             call.set_output(output);

@@ -159,15 +159,18 @@ impl RegisteredTool {
         self.output_schema.as_ref()?.error(value?)
     }
 
+    /// Logs a structured value that does not match the schema. Returns whether there is an error.
     #[inline(never)]
-    pub(crate) fn log_wrong_structured_value(&self, value: &Value) {
-        if let Some(error) = self.structured_value_error(Some(value)) {
+    pub(crate) fn log_wrong_structured_value(&self, value: &Value) -> bool {
+        let error = self.structured_value_error(Some(value));
+        if let Some(error) = &error {
             tracing::error!(
                 tool = self.qualified_name.as_str(),
                 error,
                 "the structured value of a result does not match the tool's output schema"
             );
         }
+        error.is_some()
     }
 
     /// Checks a declared tool and its states.

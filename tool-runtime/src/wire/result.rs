@@ -502,6 +502,8 @@ pub struct ToolOutcome {
     pub notes: Vec<String>,
     /// Number of notes that were appended to the result.
     joined: usize,
+    /// Whether the structured value was found to differ from the tool's output schema.
+    pub(crate) has_wrong_value: bool,
 }
 
 impl ToolOutcome {
@@ -516,7 +518,14 @@ impl ToolOutcome {
             failure: None,
             notes: Vec::new(),
             joined: 0,
+            has_wrong_value: false,
         }
+    }
+
+    /// Returns whether the result has a structured value that does not match the tool's output schema. The values of dynamic tools are
+    /// always checked, those of functions in debug builds; a wrong value is logged, and passes.
+    pub fn has_wrong_structured_value(&self) -> bool {
+        self.has_wrong_value
     }
 
     /// Returns the content of the result without the notes.

@@ -5,6 +5,10 @@ pub(crate) mod listed_tools;
 mod off;
 #[cfg(feature = "mcp")]
 mod timed_calls;
+#[cfg(all(feature = "mcp", not(feature = "otlp")))]
+mod trace_context_off;
+#[cfg(all(feature = "mcp", feature = "otlp"))]
+mod trace_context;
 #[cfg(feature = "mcp")]
 mod starts;
 #[cfg(feature = "mcp")]

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tool_mcp::McpClient;
 use tool_runtime::{CancellationToken, Context, ToolOutput};
 
-use super::starts::count_starts;
+use super::starts::{count_starts, start};
 use crate::server::observe::mcp_metrics::McpMetrics;
 use crate::session::principal::Principal;
 use crate::settings::mcp::pins::Pins;
@@ -243,7 +243,7 @@ impl ScopedClients {
     }
 
     fn start(&self, place: OwnedSemaphorePermit) -> Result<ScopedProcess, NoProcess> {
-        let client = self.settings.start().ok_or(NoProcess::Invalid)?;
+        let client = start(&self.settings, &self.metrics).ok_or(NoProcess::Invalid)?;
         let (counted, metrics) = (client.clone(), self.metrics.clone());
         let (key, stop) = (self.settings.key.clone(), self.stop.child());
         tokio::spawn(async move {

@@ -8,7 +8,7 @@ use tool_mcp::{LeftOut, McpClient, McpError};
 use tool_runtime::{LeftOut as UnusableTool, ToolDefinition, ToolRegistry};
 
 use super::scoped_clients::{RejectedTools, ScopedClients};
-use super::starts::count_starts;
+use super::starts::{count_starts, start};
 use crate::server::observe::mcp_metrics::McpMetrics;
 use crate::settings::mcp::pins::Pins;
 use crate::settings::mcp::server::{McpServerSettings, Scope};
@@ -35,7 +35,7 @@ impl StartedServer {
         let lister = if settings.is_lazy() {
             None
         } else {
-            Some(settings.start()?)
+            Some(start(settings, metrics)?)
         };
         let has_scope = settings.is_lazy() || settings.scope != Scope::Shared;
         let checked = pins.filter(|_| settings.is_lazy());

@@ -63,6 +63,12 @@ impl Service<ToolCall> for TimedCalls<ToolService> {
         Box::pin(async move {
             let mut timed = timed;
             let outcome = called.await;
+            if outcome
+                .as_ref()
+                .is_ok_and(ToolOutcome::has_wrong_structured_value)
+            {
+                timed.metrics.message(&timed.server, "invalid_output");
+            }
             timed.failure = match &outcome {
                 Ok(outcome) => outcome.failure,
                 Err(_) => Some(Failure::Layer),

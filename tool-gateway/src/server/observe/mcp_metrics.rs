@@ -22,6 +22,7 @@ pub(crate) struct McpMetrics {
     tools: Family<ServerLabels, Gauge>,
     left_out: Family<LeftOutLabels, Gauge>,
     changes: Family<ServerLabels, Counter>,
+    messages: Family<MessageLabels, Counter>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -53,6 +54,12 @@ struct LeftOutLabels {
     reason: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct MessageLabels {
+    server: String,
+    kind: &'static str,
+}
+
 /// Creates a histogram with buckets from 1 ms (a local call) to 10 minutes (`max_seconds`).
 fn call_buckets() -> Histogram {
     Histogram::new([
@@ -69,6 +76,7 @@ impl Default for McpMetrics {
             tools: Family::default(),
             left_out: Family::default(),
             changes: Family::default(),
+            messages: Family::default(),
         }
     }
 }
@@ -131,6 +139,12 @@ impl McpMetrics {
         self.changes.get_or_create(&ServerLabels { server }).inc();
     }
 
+    /// Counts a message that is no answer to a running request, or whose structured value is wrong.
+    pub(crate) fn message(&self, server: &str, kind: &'static str) {
+        let server = server.to_owned();
+        self.messages.get_or_create(&MessageLabels { server, kind }).inc();
+    }
+
     pub(super) fn register(&self, all: &mut Registry) {
         all.register(
             "mcp_servers",
@@ -157,6 +171,11 @@ impl McpMetrics {
             "mcp_definitions_changed",
             "Changes of the tools of MCP servers after their first lists",
             self.changes.clone(),
+        );
+        all.register(
+            "mcp_messages",
+            "Messages of MCP servers that answer no running request, or whose structured value is wrong, by kind",
+            self.messages.clone(),
         );
     }
 }

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use axum::http::{HeaderName, HeaderValue};
 use serde::Deserialize;
-use tool_mcp::{McpClient, McpCommand, McpUrl, Protocol};
-use tool_runtime::Policy;
+use serde_json::{Map, Value};
+use tool_mcp::{McpClient, McpCommand, McpUrl, MessageKind, Protocol};
+use tool_runtime::{Context, Policy};
 
 use super::import::ImportedServer;
 use super::url_headers::{ConfiguredHeaders, HeaderVariables, HeadersFromClient, RequestHeaders};
@@ -25,8 +26,10 @@ const MAX_LENGTH: usize = 32;
 
 /// Sets name, revision and limits of a builder for a command or a URL.
 macro_rules! with_limits {
-    ($builder:expr, $settings:expr) => {
+    ($builder:expr, $settings:expr, $hooks:expr) => {
         $builder
+            .on_message($hooks.on_message)
+            .call_meta($hooks.call_meta)
             .name(&$settings.key)
             .trust_hints($settings.trust_hints)
             .protocol(match $settings.protocol {
@@ -122,6 +125,16 @@ impl fmt::Debug for Variables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
+}
+
+/// Function that returns members of `_meta` of a call.
+type CallMeta = Box<dyn Fn(&Context) -> Map<String, Value> + Send + Sync>;
+
+/// Functions that a started client calls.
+pub(crate) struct McpHooks {
+    /// Observes messages that answer no running request.
+    pub(crate) on_message: Box<dyn Fn(MessageKind) + Send + Sync>,
+    pub(crate) call_meta: CallMeta,
 }
 
 /// Callers that share a process of a server.
@@ -328,16 +341,16 @@ impl McpServerSettings {
     }
 
     /// Starts the server, or connects to its URL, in the background. Returns `None` if the settings are invalid.
-    pub(crate) fn start(&self) -> Option<McpClient> {
+    pub(crate) fn start(&self, hooks: McpHooks) -> Option<McpClient> {
         match &self.url {
-            Some(url) => self.at_url(url)?.start().ok(),
-            None => Some(self.command()?.start()),
+            Some(url) => self.at_url(url, hooks)?.start().ok(),
+            None => Some(self.command(hooks)?.start()),
         }
     }
 
-    fn at_url(&self, url: &str) -> Option<McpUrl> {
+    fn at_url(&self, url: &str, hooks: McpHooks) -> Option<McpUrl> {
         let server = ToolServer::new(url).ok()?;
-        let mut server = with_limits!(McpClient::url(url, server), self);
+        let mut server = with_limits!(McpClient::url(url, server), self, hooks);
         for (name, value) in &self.headers.0 {
             server = server.header(name, value);
         }
@@ -356,8 +369,9 @@ impl McpServerSettings {
         }))
     }
 
-    fn command(&self) -> Option<McpCommand> {
-        let mut command = with_limits!(McpClient::command(self.command.as_ref()?), self).args(&self.args);
+    fn command(&self, hooks: McpHooks) -> Option<McpCommand> {
+        let command = McpClient::command(self.command.as_ref()?);
+        let mut command = with_limits!(command, self, hooks).args(&self.args);
         if let Some(directory) = &self.cwd {
             command = command.current_dir(directory);
         }

@@ -12,19 +12,19 @@ use crate::adapt::fault::Fault;
 use crate::client::call::call;
 use crate::client::connection::Connection;
 use crate::client::outgoing::Tracker;
-use crate::client::settings::Limits;
+use crate::client::settings::{Limits, Settings};
 use crate::client::tests::fake_server::FakeServer;
 
 fn start(connection: &Arc<Connection>, context: Context) -> tokio::task::JoinHandle<Result<Value, Fault>> {
     let connection = Arc::clone(connection);
     tokio::spawn(async move {
-        let limits = Limits::default();
+        let settings = Settings::new("slow".to_owned());
         call(
             &connection,
             "slow".to_owned(),
             json!({}),
             &context,
-            &limits,
+            &settings,
             Tracker::default(),
         )
         .await
@@ -123,7 +123,8 @@ async fn calls_to_a_server_that_does_not_read_fail_at_once_when_the_queue_is_ful
 #[tokio::test(start_paused = true)]
 async fn a_server_that_reads_nothing_for_a_minute_is_restarted() {
     let (mut server, connection) = FakeServer::connected(64).await;
-    let limits = Limits {
+    let mut settings = Settings::new("pipe".to_owned());
+    settings.limits = Limits {
         call: Duration::from_secs(3600),
         total: Duration::from_secs(3600),
         ..Limits::default()
@@ -134,7 +135,7 @@ async fn a_server_that_reads_nothing_for_a_minute_is_restarted() {
         "a".repeat(100),
         json!({}),
         &context,
-        &limits,
+        &settings,
         Tracker::default(),
     );
     let second = call(
@@ -142,7 +143,7 @@ async fn a_server_that_reads_nothing_for_a_minute_is_restarted() {
         "b".to_owned(),
         json!({}),
         &context,
-        &limits,
+        &settings,
         Tracker::default(),
     );
     let began = Instant::now();

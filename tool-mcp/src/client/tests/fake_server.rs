@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, duplex};
 
 use crate::client::connection::Connection;
+use crate::client::hooks::Hooks;
 use crate::client::settings::Protocol;
 use crate::client::wire::{Wire, WireLimits, WireTransport};
 
@@ -21,7 +22,7 @@ impl FakeServer {
     pub(super) fn new(bytes: usize) -> (Self, Arc<Wire>, WireTransport) {
         let (stdin, input) = duplex(bytes);
         let (output, stdout) = duplex(1 << 20);
-        let (wire, ends) = Wire::new();
+        let (wire, ends) = Wire::new(Hooks::default());
         let limits = WireLimits {
             write: Duration::from_secs(60),
             message_bytes: 1 << 20,
