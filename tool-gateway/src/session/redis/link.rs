@@ -83,7 +83,7 @@ impl Treatment {
     }
 }
 
-/// RedisConnection to Redis.
+/// The connection to Redis.
 pub(super) struct Link {
     target: Target,
     slot: Mutex<Slot>,

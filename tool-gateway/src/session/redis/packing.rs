@@ -134,9 +134,10 @@ mod tests {
     fn records_round_trip_and_large_ones_are_compressed() {
         let plain = Packing::default();
         let encrypted = Packing::encrypted(&[7; 32]);
-        let text: String = (0..20_000)
+        let lines: Vec<_> = (0..20_000)
             .map(|line| format!("a line of a text with the number {line}\n"))
             .collect();
+        let text = lines.concat();
         for length in [0, 1, 1023, 1024, 200_000] {
             let record = text.as_bytes()[..length].to_vec();
             for packing in [&plain, &encrypted] {
