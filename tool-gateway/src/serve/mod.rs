@@ -222,6 +222,7 @@ async fn configured(
     }
     settings.check_tools(gateway.registry(), &keys, mistakes);
     settings.metrics.check(mistakes);
+    settings.sessions.check(&settings.store, mistakes);
     settings.mcp.check(mistakes);
     settings.mcp.check_addresses(settings.listen, mistakes).await;
     for client in &settings.clients {

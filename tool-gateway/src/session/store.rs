@@ -128,6 +128,11 @@ pub trait SessionStore: Send + Sync + 'static {
         Box::pin(async { Ok(()) })
     }
 
+    /// Returns the number of records that could not be read since the start. Their turns are not found.
+    fn damaged_records(&self) -> u64 {
+        0
+    }
+
     /// Returns the size of the store, if it is known.
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
         Box::pin(async { Ok(None) })

@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::client_keys::Sha256;
+use super::mistakes::Mistakes;
 use super::units;
+use super::variable_name::VariableName;
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
 #[cfg(feature = "redis")]
@@ -67,6 +70,10 @@ impl StoreLocation {
     }
 }
 
+/// Message about a key that another store does not have.
+const ONLY_REDIS: &str =
+    "only for a store in Redis; leave the key out, or set `store = \"redis://HOST:PORT\"`";
+
 /// The section `sessions`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -88,6 +95,14 @@ pub(crate) struct SessionSettings {
     /// Time for which a request waits for another gateway that runs its turn.
     #[serde(rename = "join_seconds", deserialize_with = "units::seconds_from_zero")]
     pub(crate) join_time: Duration,
+    /// Name of the environment variable with the password of Redis.
+    pub(crate) password_env: Option<VariableName>,
+    /// Name of the environment variable with the secret of the session digests, in place of the secret in Redis.
+    pub(crate) secret_env: Option<VariableName>,
+    /// Name of the environment variable with the key that encrypts the sessions in Redis.
+    pub(crate) encryption_key_env: Option<VariableName>,
+    /// Number of replicas of Redis that must have each write.
+    pub(crate) wait_replicas: u32,
 }
 
 impl Default for SessionSettings {
@@ -99,11 +114,61 @@ impl Default for SessionSettings {
             client_bytes: DEFAULT_BYTES_PER_CLIENT,
             ignore_context: true,
             join_time: Duration::from_secs(30),
+            password_env: None,
+            secret_env: None,
+            encryption_key_env: None,
+            wait_replicas: 0,
         }
     }
 }
 
+/// Environment variable of a key of the section.
+#[derive(Debug, Clone, Copy)]
+struct SessionVariable<'s> {
+    key: &'static str,
+    name: Option<&'s VariableName>,
+    /// Whether the value has 32 bytes as hexadecimal digits.
+    is_secret: bool,
+}
+
+/// Parses 32 bytes, written as 64 hexadecimal digits.
+fn secret(text: &str) -> Option<[u8; 32]> {
+    let secret = Sha256::try_from(text.to_owned()).ok()?;
+    Some(*secret.as_bytes())
+}
+
 impl SessionSettings {
+    /// Adds mistakes in the keys of a store in Redis: another store, and variables that are missing or invalid.
+    pub(crate) fn check(&self, location: &StoreLocation, mistakes: &mut Mistakes) {
+        let variable = |key, name, is_secret| SessionVariable { key, name, is_secret };
+        let variables = [
+            variable("password_env", self.password_env.as_ref(), false),
+            variable("secret_env", self.secret_env.as_ref(), true),
+            variable("encryption_key_env", self.encryption_key_env.as_ref(), true),
+        ];
+        let is_shared = location.reach() == Reach::Shared;
+        if self.wait_replicas > 0 && !is_shared {
+            mistakes.add(&["sessions", "wait_replicas"], ONLY_REDIS);
+        }
+        for SessionVariable { key, name, is_secret } in variables {
+            let Some(name) = name else {
+                continue;
+            };
+            if !is_shared {
+                mistakes.add(&["sessions", key], ONLY_REDIS);
+                continue;
+            }
+            match name.value() {
+                None => mistakes.add(&["sessions", key], format_args!("the variable {name} is not set")),
+                Some(value) if is_secret && secret(&value).is_none() => mistakes.add(
+                    &["sessions", key],
+                    format_args!("expected 64 hexadecimal digits in the variable {name}, as `openssl rand -hex 32` prints"),
+                ),
+                Some(_) => {}
+            }
+        }
+    }
+
     /// Opens the store at a location.
     pub(crate) fn open(&self, location: &StoreLocation) -> Result<Arc<dyn SessionStore>, StoreError> {
         Ok(match location {
@@ -130,10 +195,18 @@ impl SessionSettings {
             }
             #[cfg(feature = "redis")]
             StoreLocation::Redis(address) => {
-                let store = RedisStore::new(address, None)?
+                let value = |name: &Option<VariableName>| name.as_ref().and_then(VariableName::value);
+                let mut store = RedisStore::new(address, value(&self.password_env).as_deref())?
                     .with_ttl(self.ttl)
                     .with_max_turns_per_client(self.client_turns)
-                    .with_max_bytes_per_client(self.client_bytes);
+                    .with_max_bytes_per_client(self.client_bytes)
+                    .with_wait_replicas(self.wait_replicas);
+                if let Some(secret) = value(&self.secret_env).as_deref().and_then(secret) {
+                    store = store.with_secret(secret);
+                }
+                if let Some(key) = value(&self.encryption_key_env).as_deref().and_then(secret) {
+                    store = store.with_encryption_key(&key);
+                }
                 Arc::new(store)
             }
         })

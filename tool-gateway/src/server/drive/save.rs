@@ -123,6 +123,7 @@ fn failed(error: &StoreError) -> ApiError {
         StatusCode::SERVICE_UNAVAILABLE,
         "the session cannot be stored, so no further call runs; retry the request later, and it continues from here",
     )
+    .with_retry_after(2)
 }
 
 /// Logs the error of an unreadable store. Returns the error for the client.
@@ -132,4 +133,5 @@ pub(crate) fn unread(error: &StoreError) -> ApiError {
         StatusCode::SERVICE_UNAVAILABLE,
         "the session cannot be looked up, so no call runs; retry the request later",
     )
+    .with_retry_after(2)
 }

@@ -11,7 +11,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::answer::{answer, with_session};
 use super::identity::{header, identity};
@@ -40,7 +40,7 @@ use crate::session::recognize::{
     Client, Found, IsDeclared, Recognized, call_digest, recognize, session_keys,
 };
 use crate::session::record::{Call, SessionId};
-use crate::session::store::Reach;
+use crate::session::store::{Reach, StoreError};
 use crate::settings::offload::READ_OFFLOADED;
 use crate::turn::ownership::{ClassifiedTools, Offer, OfferedTools, classify};
 use crate::turn::restore;
@@ -360,6 +360,9 @@ fn turn_runs() -> ApiError {
     ApiError::new(StatusCode::CONFLICT, message)
 }
 
+/// Maximum time of the look-ups of a request in a store of several gateways.
+const LOOKUP_TIME: Duration = Duration::from_secs(5);
+
 /// Time for which the turn of an own id is looked for: another gateway may not have stored the turn yet.
 const LOST_TIME: Duration = Duration::from_secs(2);
 
@@ -598,7 +601,19 @@ async fn recognized(
     };
     let ignore_context = shared.settings.sessions.ignore_context;
     let ignore_context = ignore_context.then_some(&is_declared as IsDeclared<'_>);
-    match recognize(&shared.secret, &*shared.store, client, request, ignore_context).await {
+    let recognized = recognize(&shared.secret, &*shared.store, client, request, ignore_context);
+    let recognized = if shared.store.reach() == Reach::Shared {
+        let late = |_| {
+            Err(StoreError(format!(
+                "no response within {} s",
+                LOOKUP_TIME.as_secs()
+            )))
+        };
+        timeout(LOOKUP_TIME, recognized).await.unwrap_or_else(late)
+    } else {
+        recognized.await
+    };
+    match recognized {
         Ok(recognized) => Ok(recognized),
         Err(error) => {
             let unread = save::unread(&error);

@@ -194,7 +194,11 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
         "content-type",
         "application/openmetrics-text; version=1.0.0; charset=utf-8",
     )];
-    (headers, shared.metrics.render(size)).into_response()
+    (
+        headers,
+        shared.metrics.render(size, shared.store.damaged_records()),
+    )
+        .into_response()
 }
 
 /// Handles `GET /`, by which clients check the gateway's address.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
-use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
@@ -264,13 +264,17 @@ impl Metrics {
     }
 
     /// Returns the metrics in the `OpenMetrics` text format.
-    pub(crate) fn render(&self, size: Option<StoreSize>) -> String {
+    pub(crate) fn render(&self, size: Option<StoreSize>, damaged_records: u64) -> String {
         if let Some(StoreSize { turns, bytes }) = size {
             self.store_turns.set(i64::try_from(turns).unwrap_or(i64::MAX));
             self.store_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
         }
-        #[cfg_attr(not(feature = "mcp"), allow(unused_mut, reason = "MCP servers add metrics"))]
         let mut registry = self.registry(size.is_some());
+        registry.register(
+            "store_damaged_records",
+            "Records of the session store that could not be read",
+            ConstCounter::new(damaged_records),
+        );
         #[cfg(feature = "mcp")]
         if let Some(mcp) = &self.mcp {
             mcp.register(&mut registry);

@@ -183,6 +183,10 @@ impl SessionStore for TimedStore {
         Box::pin(in_time(self.store.check()))
     }
 
+    fn damaged_records(&self) -> u64 {
+        self.store.damaged_records()
+    }
+
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
         Box::pin(in_time(self.store.size()))
     }

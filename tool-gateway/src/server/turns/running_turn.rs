@@ -114,7 +114,11 @@ impl RunEnd {
 
 impl From<&ApiError> for RunEnd {
     fn from(error: &ApiError) -> Self {
-        Self::failed(error.status, error.body().to_string())
+        let mut end = Self::failed(error.status, error.body().to_string());
+        if let (Self::Failed { headers, .. }, Some(seconds)) = (&mut end, error.retry_after) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        end
     }
 }
 

@@ -1,23 +1,30 @@
 //! [`Link`]: the connection to Redis, with retries within the time of an operation.
 
+use std::sync::{Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use redis::aio::MultiplexedConnection;
 use redis::cluster::{ClusterClient, ClusterClientBuilder};
 use redis::cluster_async::ClusterConnection;
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo as _,
-    ProtocolVersion, RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind, Value,
+    ProtocolVersion, RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind, TlsCertificates, Value,
 };
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::address::RedisAddress;
+use super::health::RedisHealth;
 use super::scripts::StoreScript;
 use crate::session::store_error::StoreError;
 
 /// Maximum time of an operation, with all of its retries.
 const LIMIT: Duration = Duration::from_secs(2);
+
+/// Maximum time of the replication of a write, in milliseconds.
+const REPLICATION_MS: u64 = 100;
 
 /// Time before a retry.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -83,10 +90,13 @@ impl Treatment {
     }
 }
 
-/// The connection to Redis.
+/// The connection to Redis, which is made with the first operation, and again after it is lost.
 pub(super) struct Link {
     target: Target,
     slot: Mutex<Slot>,
+    health: StdMutex<RedisHealth>,
+    /// Number of replicas that must have a write.
+    replicas: u32,
 }
 
 impl Link {
@@ -96,7 +106,51 @@ impl Link {
         Ok(Self {
             target,
             slot: Mutex::default(),
+            health: StdMutex::default(),
+            replicas: 0,
         })
+    }
+
+    /// Sets the number of replicas that must have a write.
+    pub(super) fn set_replicas(&mut self, replicas: u32) {
+        self.replicas = replicas;
+    }
+
+    /// Executes a script that writes. Returns an error if fewer replicas than required have the write after 100 ms.
+    pub(super) async fn write(
+        &self,
+        script: &StoreScript,
+        keys: &[String],
+        arguments: &[Vec<u8>],
+    ) -> Result<Value, StoreError> {
+        let written = self.run(script, keys, arguments).await?;
+        if self.replicas > 0 {
+            let mut wait = redis::cmd("WAIT");
+            wait.arg(self.replicas).arg(REPLICATION_MS);
+            let have = match self.command(wait).await? {
+                Value::Int(have) => have,
+                _ => 0,
+            };
+            if have < i64::from(self.replicas) {
+                return Err(StoreError(format!(
+                    "Redis: {have} of {} replicas have the write after {} ms",
+                    self.replicas, REPLICATION_MS
+                )));
+            }
+        }
+        Ok(written)
+    }
+
+    /// Returns an error if Redis does not answer now and has not answered for a time.
+    pub(super) async fn check(&self) -> Result<(), StoreError> {
+        match self.command(redis::cmd("PING")).await {
+            Err(error) if self.with_health(|health| health.is_down(Instant::now())) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn with_health<T>(&self, with: impl FnOnce(&mut RedisHealth) -> T) -> T {
+        with(&mut self.health.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Executes a script.
@@ -124,15 +178,25 @@ impl Link {
 
     /// Sends a command until it is executed, or the time is over.
     async fn send(&self, mut command: Cmd, loading: impl Fn() -> Option<Cmd>) -> Result<Value, StoreError> {
-        let end = Instant::now() + LIMIT;
+        let began = Instant::now();
+        if self.with_health(|health| health.rests(began)) {
+            return Err(StoreError(
+                "no response to the operations before this one".to_owned(),
+            ));
+        }
+        let end = began + LIMIT;
         let mut last: Option<RedisError> = None;
         loop {
             let mut used = 0;
             let attempt = timeout_at(end, self.attempt(&command, &mut used)).await;
             let error = match attempt {
-                Ok(Ok(value)) => return Ok(value),
+                Ok(Ok(value)) => {
+                    self.with_health(RedisHealth::answer);
+                    return Ok(value);
+                }
                 Ok(Err(error)) => error,
                 Err(_) => {
+                    self.with_health(|health| health.fail(began, Instant::now()));
                     self.forget(used).await;
                     let last = last.map_or_else(String::new, |error| format!(": {error}"));
                     return Err(StoreError(format!(
@@ -142,7 +206,10 @@ impl Link {
                 }
             };
             match Treatment::new(&error) {
-                Treatment::Fail => return Err(failed(&error)),
+                Treatment::Fail => {
+                    self.with_health(RedisHealth::answer);
+                    return Err(failed(&error));
+                }
                 Treatment::Load => match loading() {
                     Some(loading) => command = loading,
                     None => return Err(failed(&error)),
@@ -197,6 +264,7 @@ impl Link {
 
 /// Returns the client of an address.
 fn target(address: &RedisAddress, password: Option<&str>) -> RedisResult<Target> {
+    let certificates = address.has_tls.then(trusted_certificates);
     let mut settings = RedisConnectionInfo::default()
         .set_protocol(ProtocolVersion::RESP2)
         .set_db(address.database);
@@ -223,15 +291,50 @@ fn target(address: &RedisAddress, password: Option<&str>) -> RedisResult<Target>
     });
     let mut nodes = nodes.collect::<RedisResult<Vec<ConnectionInfo>>>()?;
     if address.is_cluster {
-        let client = ClusterClientBuilder::new(nodes)
+        let mut builder = ClusterClientBuilder::new(nodes)
             .connection_timeout(LIMIT)
-            .response_timeout(LIMIT)
-            .build()?;
+            .response_timeout(LIMIT);
+        if let Some(certificates) = certificates {
+            builder = builder.certs(certificates);
+        }
+        let client = builder.build()?;
         return Ok(Target::Cluster(Box::new(client)));
     }
-    Ok(Target::Single(Box::new(Client::open(nodes.remove(0))?)))
+    let node = nodes.remove(0);
+    let client = match certificates {
+        Some(certificates) => Client::build_with_tls(node, certificates)?,
+        None => Client::open(node)?,
+    };
+    Ok(Target::Single(Box::new(client)))
+}
+
+/// Returns the certificates of the system, or in the files of `SSL_CERT_FILE` and `SSL_CERT_DIR`; without any, the crate's certificates are
+/// trusted, which are Mozilla's.
+fn trusted_certificates() -> TlsCertificates {
+    let found = rustls_native_certs::load_native_certs();
+    for error in found.errors {
+        tracing::warn!(%error, "certificates of the system, or of SSL_CERT_FILE or SSL_CERT_DIR, were not loaded");
+    }
+    let pem = found.certs.iter().map(|certificate| {
+        let text = STANDARD.encode(certificate);
+        format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
+    });
+    let pem: String = pem.collect();
+    TlsCertificates {
+        client_tls: None,
+        root_cert: Some(pem.into_bytes()).filter(|pem| !pem.is_empty()),
+    }
 }
 
 fn failed(error: &RedisError) -> StoreError {
-    StoreError(format!("Redis: {error}"))
+    let detail = error.detail().unwrap_or_default();
+    match error.kind() {
+        ErrorKind::Server(_) | ErrorKind::Extension
+            if error.code() == Some("OOM") || detail.starts_with("OOM ") =>
+        {
+            StoreError("Redis has no memory; raise `maxmemory`".to_owned())
+        }
+        ErrorKind::Server(_) => StoreError(format!("Redis: {} {detail}", error.code().unwrap_or_default())),
+        _ => StoreError(format!("Redis: {error}")),
+    }
 }

@@ -4,12 +4,14 @@ mod address;
 mod keys;
 mod packing;
 mod scripts;
+mod health;
 mod link;
 mod replies;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -51,6 +53,10 @@ pub struct RedisStore {
     scripts: Arc<Scripts>,
     packing: Packing,
     secret: Arc<OnceLock<[u8; 32]>>,
+    /// Whether the policy of evictions was read.
+    knows_policy: Arc<OnceLock<()>>,
+    /// Number of records that could not be read.
+    damaged: Arc<AtomicU64>,
     /// Hosts and ports.
     name: String,
     ttl: Duration,
@@ -71,13 +77,20 @@ impl RedisStore {
     ///
     /// # Errors
     ///
-    /// If the address is not supported.
+    /// If the address is not supported, or has a user without a password: the commands would be those of the default user.
     pub fn new(address: &RedisAddress, password: Option<&str>) -> Result<Self, StoreError> {
+        if let (Some(user), None) = (&address.user, password) {
+            return Err(StoreError(format!(
+                "missing password of the user `{user}`; set `sessions.password_env`"
+            )));
+        }
         Ok(Self {
             link: Arc::new(Link::new(address, password)?),
             scripts: Arc::new(Scripts::new()),
             packing: Packing::default(),
             secret: Arc::default(),
+            knows_policy: Arc::default(),
+            damaged: Arc::default(),
             name: address.to_string(),
             ttl: DEFAULT_TTL,
             max_turns_per_client: DEFAULT_TURNS_PER_CLIENT,
@@ -123,6 +136,16 @@ impl RedisStore {
         self
     }
 
+    /// Sets the number of replicas that must have each write after 100 ms. With fewer, the operation fails, so that no call begins whose
+    /// record a failover would lose. The default is 0. To be called before the store is cloned or used.
+    #[must_use]
+    pub fn with_wait_replicas(mut self, replicas: u32) -> Self {
+        if let Some(link) = Arc::get_mut(&mut self.link) {
+            link.set_replicas(replicas);
+        }
+        self
+    }
+
     /// Connects, and reads the secret of the session digests from Redis, or creates the secret there. A gateway needs the secret before its
     /// first request.
     ///
@@ -130,8 +153,8 @@ impl RedisStore {
     ///
     /// If Redis does not answer, or has an invalid secret.
     pub async fn connect(&self) -> Result<(), StoreError> {
+        self.check_policy().await?;
         if self.secret.get().is_some() {
-            self.link.command(redis::cmd("PING")).await?;
             return Ok(());
         }
         let new: [u8; 32] = crate::random::bytes();
@@ -149,6 +172,29 @@ impl RedisStore {
         Ok(())
     }
 
+    /// Logs a warning if Redis removes keys of any age without memory, which are then sessions in use. The first success is the last check.
+    async fn check_policy(&self) -> Result<(), StoreError> {
+        if self.knows_policy.get().is_some() {
+            self.link.command(redis::cmd("PING")).await?;
+            return Ok(());
+        }
+        let mut info = redis::cmd("INFO");
+        info.arg("memory");
+        // The user may have no access to this command, which is no error of the store.
+        let info = self.link.command(info).await;
+        self.link.command(redis::cmd("PING")).await?;
+        if self.knows_policy.set(()).is_ok()
+            && let Some(policy) = info.ok().and_then(|info| ScriptReply(info).policy())
+            && policy.starts_with("allkeys-")
+        {
+            tracing::warn!(
+                policy,
+                "Redis removes sessions in use when it has no memory; set `maxmemory-policy` to `noeviction`, or to a policy `volatile-…`"
+            );
+        }
+        Ok(())
+    }
+
     fn turn(&self, key: &str, record: &[u8]) -> Result<TurnRecord, StoreError> {
         TurnRecord::decode(&self.packing.unpack(key, record)?)
     }
@@ -156,8 +202,11 @@ impl RedisStore {
     /// Reads the record of a turn. A damaged record is a missing turn.
     fn known_turn(&self, key: &str, record: &[u8]) -> Option<TurnRecord> {
         let turn = self.turn(key, record);
-        turn.inspect_err(|error| tracing::warn!(%error, key, "a turn in Redis is unreadable"))
-            .ok()
+        turn.inspect_err(|error| {
+            self.damaged.fetch_add(1, Ordering::Relaxed);
+            tracing::warn!(%error, "a record in Redis is not readable, so its turn is not found");
+        })
+        .ok()
     }
 
     fn segments(&self, key: &str, log: ScriptReply) -> Result<Vec<Vec<u8>>, StoreError> {
@@ -311,7 +360,7 @@ impl RedisStore {
             Some(progress) => arguments.extend(self.segment(&keys, progress)?),
             None => arguments.push(Vec::new()),
         }
-        let reply = ScriptReply(self.link.run(&self.scripts.save, &all, &arguments).await?);
+        let reply = ScriptReply(self.link.write(&self.scripts.save, &all, &arguments).await?);
         let (state, number) = reply.state()?;
         match state.as_str() {
             "saved" => Ok(SaveOutcome::Saved { revision: number }),
@@ -332,7 +381,7 @@ impl RedisStore {
             keys.log(lease.request, lease.sample),
         ];
         let arguments = self.segment(&keys, &progress)?;
-        let reply = ScriptReply(self.link.run(&self.scripts.append, &all, &arguments).await?);
+        let reply = ScriptReply(self.link.write(&self.scripts.append, &all, &arguments).await?);
         let (state, number) = reply.state()?;
         match state.as_str() {
             "kept" => Ok(Appended::Kept),
@@ -361,7 +410,7 @@ impl RedisStore {
                 .map_or_else(Vec::new, |key| text(&key.to_hex())),
         ];
         arguments.extend(request.running.iter().map(|sample| decimal(*sample)));
-        let reply = self.link.run(&self.scripts.claim, &samples, &arguments).await?;
+        let reply = self.link.write(&self.scripts.claim, &samples, &arguments).await?;
         let mut parts = ScriptReply(reply).list()?.into_iter();
         let mut next = || parts.next().ok_or_else(invalid);
         let (state, number) = (next()?.text()?, next()?.number()?);
@@ -500,7 +549,16 @@ impl SessionStore for RedisStore {
     }
 
     fn check(&self) -> StoreFuture<'_, ()> {
-        Box::pin(self.connect())
+        Box::pin(async {
+            if self.secret.get().is_none() || self.knows_policy.get().is_none() {
+                return self.connect().await;
+            }
+            self.link.check().await
+        })
+    }
+
+    fn damaged_records(&self) -> u64 {
+        self.damaged.load(Ordering::Relaxed)
     }
 
     fn ttl(&self) -> Duration {

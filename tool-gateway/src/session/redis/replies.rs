@@ -23,6 +23,19 @@ impl ScriptReply {
         }
     }
 
+    /// Returns the policy of evictions in a reply to `INFO memory`: of the server, or of the first node of a cluster.
+    pub(super) fn policy(self) -> Option<String> {
+        let text = match self.0 {
+            Value::Map(nodes) => return nodes.into_iter().find_map(|(_, info)| Self(info).policy()),
+            Value::VerbatimString { text, .. } => text,
+            other => Self(other).text().ok()?,
+        };
+        let policy = text
+            .lines()
+            .find_map(|line| line.strip_prefix("maxmemory_policy:"))?;
+        Some(policy.trim().to_owned())
+    }
+
     pub(super) fn text(self) -> Result<String, StoreError> {
         String::from_utf8(self.bytes()?).map_err(|_| invalid())
     }

@@ -95,7 +95,7 @@ pub(crate) async fn save(store: &dyn SessionStore, turn: Turn) {
 }
 
 /// Saves a turn with these calls and keys.
-async fn save_with(store: &dyn SessionStore, turn: Turn, calls: &[&str], keys: &[&str]) {
+pub(crate) async fn save_with(store: &dyn SessionStore, turn: Turn, calls: &[&str], keys: &[&str]) {
     let digests = |names: &[&str]| names.iter().map(|name| digest(name)).collect();
     let client = client_of(&turn.session);
     save_for(store, client, turn, digests(calls), digests(keys)).await;
@@ -149,13 +149,13 @@ async fn turns(store: &dyn SessionStore, points: &[Digest]) -> Vec<Vec<Arc<Turn>
     turns
 }
 
-async fn ids(store: &dyn SessionStore, point: &str) -> Vec<String> {
+pub(crate) async fn ids(store: &dyn SessionStore, point: &str) -> Vec<String> {
     let turns = turns(store, &[digest(point)]).await;
     turns.concat().iter().map(|turn| turn.id.clone()).collect()
 }
 
 /// Returns the turn of a call of any client.
-async fn turn_of_call(store: &dyn SessionStore, call: &str) -> Option<Arc<Turn>> {
+pub(crate) async fn turn_of_call(store: &dyn SessionStore, call: &str) -> Option<Arc<Turn>> {
     for client in CLIENTS {
         let found = finder(store, client).turn_of_call(digest(call)).await.unwrap();
         if found.is_some() {
@@ -166,7 +166,7 @@ async fn turn_of_call(store: &dyn SessionStore, call: &str) -> Option<Arc<Turn>>
 }
 
 /// Returns the session of a key of any client.
-async fn session_of_key(store: &dyn SessionStore, key: &str) -> Option<SessionId> {
+pub(crate) async fn session_of_key(store: &dyn SessionStore, key: &str) -> Option<SessionId> {
     for client in CLIENTS {
         let found = session_of(store, client, key).await.unwrap();
         if found.is_some() {
@@ -225,10 +225,10 @@ impl Drop for Folder {
 }
 
 /// Deterministic pseudo-random numbers: `SplitMix64`.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -238,6 +238,6 @@ impl Random {
 }
 
 /// Returns whether tests run with large numbers.
-fn is_long() -> bool {
+pub(crate) fn is_long() -> bool {
     std::env::var_os("GATEWAY_LONG").is_some()
 }

@@ -10,10 +10,13 @@
 )]
 mod redis_server;
 mod requirements;
+mod random_operations;
+#[cfg(unix)]
+mod failures;
 
 use std::sync::Arc;
 
-use self::redis_server::RedisServer;
+use self::redis_server::{RedisReply, RedisServer};
 use super::RedisStore;
 use super::scripts::Scripts;
 

@@ -1,0 +1,257 @@
+//! A server that hangs, restarts, loses data, has no memory, or denies commands.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{RedisReply, RedisServer, store_of};
+use crate::session::record::SessionId;
+use crate::session::redis::RedisStore;
+use crate::session::redis::keys::ClientKeys;
+use crate::session::store::{LeaseOutcome, LeaseRequest, SavedTurn, SessionStore, StoreError};
+use crate::session::tests::{conformance, digest, ids, save, save_with, session_of_key, turn, turn_of_call};
+use crate::session::turn_record::TurnRecord;
+
+fn signal(process: i32, signal: Signal) {
+    kill_process(Pid::from_raw(process).unwrap(), signal).unwrap();
+}
+
+async fn try_save(store: &RedisStore, id: &str, content: &str) -> Result<(), StoreError> {
+    let mut saved = turn(id, "ses", id);
+    saved.state.insert("content".to_owned(), content.into());
+    let saved = SavedTurn {
+        record: TurnRecord::new(saved),
+        revision: 0,
+        calls: Vec::new(),
+        keys: Vec::new(),
+        progress: None,
+    };
+    store.save(digest("client"), saved).await.map(|_| ())
+}
+
+#[tokio::test]
+async fn operations_on_a_server_that_hangs_fail_after_two_seconds_and_then_at_once() {
+    let Some(server) = RedisServer::start_with(&[]) else {
+        return;
+    };
+    let store = store_of(&server);
+    store.connect().await.unwrap();
+    save(&store, turn("1", "a", "1")).await;
+    let process = server.process();
+    signal(process, Signal::STOP);
+    let began = Instant::now();
+    for id in ["2", "3", "4"] {
+        let StoreError(error) = try_save(&store, id, "").await.unwrap_err();
+        assert!(error.starts_with("no response within 2 s"), "{error}");
+    }
+    let attempts = began.elapsed();
+    assert!(attempts >= Duration::from_secs(6), "{attempts:?}");
+    let StoreError(error) = try_save(&store, "5", "").await.unwrap_err();
+    assert_eq!(error, "no response to the operations before this one");
+    assert!(store.check().await.is_ok(), "not down for ten seconds");
+    signal(process, Signal::CONT);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(ids(&store, "1").await, ["1"]);
+    try_save(&store, "5", "").await.unwrap();
+    // A write whose answer was not received is executed once, or never.
+    let found = ids(&store, "2").await;
+    assert!(found.is_empty() || found == ["2"], "{found:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_restarts_empty_is_found_again_without_its_sessions() {
+    let Some(server) = RedisServer::start_with(&[]) else {
+        return;
+    };
+    let store = store_of(&server);
+    store.connect().await.unwrap();
+    let secret = store.secret();
+    save_with(&store, turn("1", "a", "1"), &["call"], &["key"]).await;
+    let port = server.port();
+    drop(server);
+    let server = RedisServer::start_on(port, &[]).unwrap();
+    assert_eq!(ids(&store, "1").await, [""; 0]);
+    assert_eq!(turn_of_call(&store, "call").await, None);
+    save(&store, turn("2", "a", "2")).await;
+    assert_eq!(ids(&store, "2").await, ["2"]);
+    // A gateway keeps its secret, which a later gateway does not have any more.
+    store.check().await.unwrap();
+    assert_eq!(store.secret(), secret);
+    server.run(&["SCRIPT", "FLUSH"]);
+    save(&store, turn("3", "a", "3")).await;
+    assert_eq!(ids(&store, "3").await, ["3"]);
+}
+
+#[tokio::test]
+async fn a_save_without_memory_fails_and_changes_nothing() {
+    let options = ["--maxmemory", "3mb", "--maxmemory-policy", "noeviction"];
+    let Some(server) = RedisServer::start_with(&options) else {
+        return;
+    };
+    let store = store_of(&server);
+    let content = |id: usize| {
+        let bytes = crate::random::bytes::<20_000>();
+        let letters = bytes
+            .iter()
+            .map(|byte| crate::random::letter(*byte))
+            .collect::<String>();
+        format!("{id} {letters}")
+    };
+    let mut number = 0;
+    let StoreError(error) = loop {
+        if let Err(error) = try_save(&store, &number.to_string(), &content(number)).await {
+            break error;
+        }
+        number += 1;
+        assert!(number < 2000);
+    };
+    assert_eq!(error, "Redis has no memory; raise `maxmemory`");
+    let keys = ClientKeys::new(digest("client"));
+    let turns = |server: &RedisServer| server.run(&["HGET", &keys.sizes(), "turns"]);
+    assert_eq!(turns(&server), RedisReply::Text(number.to_string()));
+    assert_eq!(
+        server.run(&["EXISTS", &keys.turn(&number.to_string())]),
+        RedisReply::Number(0)
+    );
+    assert_eq!(ids(&store, "0").await, ["0"], "look-ups need no memory");
+    server.run(&["CONFIG", "SET", "maxmemory", "0"]);
+    try_save(&store, &number.to_string(), "").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_user_without_scripts_gets_an_error_with_its_reason() {
+    let Some(server) = RedisServer::start_with(&[]) else {
+        return;
+    };
+    server.run(&[
+        "ACL", "SETUSER", "ada", "on", ">hush", "~tg1:*", "+@all", "-evalsha", "-eval",
+    ]);
+    let address = format!("redis://ada@127.0.0.1:{}/1", server.port())
+        .parse()
+        .unwrap();
+    let store = RedisStore::new(&address, Some("hush")).unwrap();
+    store.connect().await.unwrap();
+    let StoreError(error) = try_save(&store, "1", "").await.unwrap_err();
+    assert!(error.contains("NOPERM") && error.contains("evalsha"), "{error}");
+    server.run(&["ACL", "SETUSER", "ada", "+evalsha", "+eval"]);
+    try_save(&store, "1", "").await.unwrap();
+    let StoreError(error) = RedisStore::new(&address, None).unwrap_err();
+    assert_eq!(
+        error,
+        "missing password of the user `ada`; set `sessions.password_env`"
+    );
+    let StoreError(error) = RedisStore::new(&address, Some("wrong"))
+        .unwrap()
+        .connect()
+        .await
+        .unwrap_err();
+    assert!(
+        error.contains("WRONGPASS") || error.to_lowercase().contains("auth"),
+        "{error}"
+    );
+}
+
+/// A lease that a failover loses has a lower fence than the next one.
+#[tokio::test]
+async fn a_failover_that_loses_a_lease_raises_the_fence() {
+    let (Some(primary), Some(replica)) = (RedisServer::start_with(&[]), RedisServer::start_with(&[])) else {
+        return;
+    };
+    replica.run(&["REPLICAOF", "127.0.0.1", &primary.port().to_string()]);
+    replica.wait(|server| {
+        server
+            .run(&["INFO", "replication"])
+            .text()
+            .contains("master_link_status:up")
+    });
+    let store = store_of(&primary).with_wait_replicas(1);
+    let claim = async |store: &RedisStore, request: &str, instance| {
+        let request = LeaseRequest {
+            request: digest(request),
+            instance,
+            running: &[],
+            idempotency_key: None,
+            is_retry: true,
+        };
+        store.claim(digest("client"), &request).await
+    };
+    let kept = claim(&store, "kept", 1).await.unwrap();
+    assert!(matches!(kept, LeaseOutcome::Taken { .. }));
+    replica.run(&["REPLICAOF", "NO", "ONE"]);
+    // The write is on the primary only, so the gateway does not run the request.
+    let StoreError(error) = claim(&store, "lost", 1).await.unwrap_err();
+    assert_eq!(error, "Redis: 0 of 1 replicas have the write after 100 ms");
+    let fence = |claimed| match claimed {
+        LeaseOutcome::Taken { lease, .. } => lease.fence,
+        other => panic!("{other:?}"),
+    };
+    let lost = fence(claim(&store_of(&primary), "lost", 1).await.unwrap());
+    drop(primary);
+    let store = store_of(&replica);
+    assert!(matches!(
+        claim(&store, "kept", 2).await.unwrap(),
+        LeaseOutcome::Held { .. }
+    ));
+    assert!(fence(claim(&store, "lost", 2).await.unwrap()) > lost);
+}
+
+#[tokio::test]
+async fn damaged_records_are_missing_turns_and_counted() {
+    let Some(server) = RedisServer::start() else {
+        return;
+    };
+    let store = store_of(&server);
+    for id in ["1", "2"] {
+        save(&store, turn(id, "a", id)).await;
+    }
+    let keys = ClientKeys::new(digest("client"));
+    let key = keys.turn("1");
+    server.run(&["HSET", &key, "b", "\u{1}not zstd"]);
+    assert_eq!(ids(&store, "1").await, [""; 0]);
+    assert_eq!(ids(&store, "2").await, ["2"]);
+    assert_eq!(store.damaged_records(), 1);
+    // A record of the previous version, without compression, and of an unknown version.
+    let record = TurnRecord::new(turn("1", "a", "1")).encode().unwrap();
+    let record = String::from_utf8(record).unwrap();
+    let of_version = |version: u32| {
+        format!(
+            "\0{}",
+            record.replace("\"version\":6", &format!("\"version\":{version}"))
+        )
+    };
+    server.run(&["HSET", &key, "b", &of_version(5)]);
+    assert_eq!(ids(&store, "1").await, ["1"]);
+    server.run(&["HSET", &key, "b", &of_version(9)]);
+    assert_eq!(ids(&store, "1").await, [""; 0]);
+    assert_eq!(store.damaged_records(), 2);
+    // Single keys are lost.
+    server.run(&["DEL", &keys.turn("2")]);
+    assert_eq!(ids(&store, "2").await, [""; 0]);
+    server.run(&["HSET", &key, "b", &of_version(6)]);
+    assert_eq!(ids(&store, "1").await, ["1"]);
+    server.run(&["DEL", &keys.session("a")]);
+    assert_eq!(ids(&store, "1").await, [""; 0]);
+    save_with(&store, turn("3", "a", "3"), &[], &["key"]).await;
+    assert_eq!(
+        session_of_key(&store, "key").await,
+        Some(SessionId::new("a".to_owned()))
+    );
+}
+
+#[tokio::test]
+async fn encrypted_records_have_no_readable_content() {
+    let Some(server) = RedisServer::start() else {
+        return;
+    };
+    let store = store_of(&server).with_encryption_key(&[3; 32]);
+    conformance::conforms(&store).await;
+    let keys = ClientKeys::new(digest("client"));
+    let stored = server.run(&["HGET", &keys.turn("3"), "b"]);
+    assert!(!stored.text().contains("get_weather") && !stored.text().contains("xxxx"));
+    // A record under the key of another turn is damaged.
+    let script = "redis.call('HSET', KEYS[2], 'b', redis.call('HGET', KEYS[1], 'b')) return 1";
+    let copied = server.run(&["EVAL", script, "2", &keys.turn("2"), &keys.turn("3")]);
+    assert_eq!(copied, RedisReply::Number(1));
+    assert_eq!(ids(&store, "two").await, [""; 0]);
+    assert_eq!(store.damaged_records(), 1);
+}
