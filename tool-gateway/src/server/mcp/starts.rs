@@ -20,7 +20,7 @@ pub(super) fn start(settings: &McpServerSettings, metrics: &McpMetrics) -> Optio
     })
 }
 
-/// Counts the starts of a process up to the end of its client, and calls `on_state` with each state, in the words of the metric.
+/// Counts the starts of a process up to the end of its client, and calls `on_state` with each state, as a label of the metric.
 pub(super) async fn count_starts(
     client: &McpClient,
     server: &str,

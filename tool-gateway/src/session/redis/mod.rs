@@ -77,7 +77,7 @@ impl RedisStore {
     ///
     /// # Errors
     ///
-    /// If the address is not supported, or has a user without a password: the commands would be those of the default user.
+    /// If the address is not supported, or has a user without a password: the default user would run the commands.
     pub fn new(address: &RedisAddress, password: Option<&str>) -> Result<Self, StoreError> {
         if let (Some(user), None) = (&address.user, password) {
             return Err(StoreError(format!(
