@@ -141,9 +141,9 @@ impl Gateway {
         self
     }
 
-    /// States that all gateways of a [shared](Reach::Shared) store have the same folder as their
-    /// [`Workspace`](tool_builtins::workspace::Workspace). Without this statement, a gateway with such a store has none of the built-in
-    /// tools that touch the machine: a session may move to a gateway with other files.
+    /// States that all gateways of a [shared](Reach::Shared) store have the same folder as their [`Workspace`]. Without this
+    /// statement, a gateway with such a store has none of the built-in tools that touch the machine: a session may move to a gateway
+    /// with other files.
     #[must_use]
     pub fn with_shared_workspace(mut self) -> Self {
         self.shared.settings.workspace.shared = true;
