@@ -81,3 +81,12 @@ impl fmt::Debug for PendingSaves<'_> {
             .finish_non_exhaustive()
     }
 }
+
+/// Results of calls that must not be repeated, and that are lost if another gateway continues the turn.
+#[derive(Debug, Default)]
+pub(super) struct UnsavedEffects {
+    /// Results that are not part of any write.
+    pub(super) new: u64,
+    /// Results that are part of a write that has not ended.
+    pub(super) saving: u64,
+}

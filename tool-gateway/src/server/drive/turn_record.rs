@@ -1,12 +1,12 @@
 //! [`turn_record`]: builds the record of a turn with internal tools.
 
+use super::conversation::Conversation;
 use crate::server::turns::job::Job;
 use crate::server::turns::session_state::StateMap;
 use crate::session::chain::{AnswerContent, ChainKey, Digest};
 use crate::session::record::{Origin, Turn};
 use crate::turn::action::Answer;
-use crate::turn::restore::Restored;
-use crate::turn::thinking::{RefusedThinking, remove_thinking};
+use crate::turn::thinking::remove_thinking;
 use crate::wire::block::BlockText;
 use crate::wire::role::Role;
 
@@ -14,11 +14,11 @@ use crate::wire::role::Role;
 pub(crate) fn turn_record(
     key: &ChainKey,
     job: &Job,
-    restored: &Restored,
+    conversation: &Conversation,
     answer: &Answer,
-    refused_thinking: Option<RefusedThinking>,
     state: StateMap,
 ) -> Turn {
+    let (restored, refused_thinking) = (&conversation.restored, conversation.refused_thinking);
     let recognized = &job.recognized;
     let visible_blocks = || answer.visible.iter().map(|(block, _)| block.borrowed());
     let content = AnswerContent::new(key, &visible_blocks());
