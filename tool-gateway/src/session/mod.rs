@@ -11,7 +11,7 @@
 //! | `Session`, `SessionManager` | [`Session`](record::Session), [`SessionStore`](store::SessionStore) |
 //! | `pending_tool_uses`, `ToolUseInfo` | the open calls of a suspended [`Turn`](record::Turn) |
 //! | `classify_tools`, `INTERNAL_TOOLS` | `turn/ownership.rs`; the tools of the registry |
-//! | `ExternalToolInterrupt`, `can_use_tool_callback` | a turn that is suspended: `turn/machine.rs`; `tool_runtime::permission` |
+//! | `ExternalToolInterrupt`, `can_use_tool_callback` | a turn that is suspended: `turn/machine/`; `tool_runtime::permission` |
 //! | `handle_tool_result` | `turn/restore.rs` |
 
 pub(crate) mod texts;

@@ -26,6 +26,13 @@ pub(crate) enum Action {
     End,
 }
 
+impl Action {
+    /// Creates the action that sends an event to the client.
+    pub(super) fn event(event: StreamEvent) -> Self {
+        Self::Send(Sent::Event(event))
+    }
+}
+
 /// Output for the client.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Sent {

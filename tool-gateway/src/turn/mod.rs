@@ -10,8 +10,6 @@ pub(crate) mod client_calls;
 pub(crate) mod rules;
 pub(crate) mod event;
 pub(crate) mod action;
-mod incoming;
-mod round_ends;
 pub(crate) mod machine;
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::client_calls::{BrokenCall, with_input};
 use crate::session::record::{Call, Origin, Owner, TrueMessage};
+use crate::turn::client_calls::{BrokenCall, with_input};
 use crate::wire::block::Block;
 use crate::wire::block_builder::BlockBuilder;
 use crate::wire::delta::Delta;
