@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use tokio::sync::OwnedMutexGuard;
 
+use super::kept_turns::{KEPT_BYTES_PER_CLIENT, KEPT_FOR, KEPT_PER_CLIENT};
 use super::locks::Locks;
-use super::turn_table::{KEPT_BYTES_PER_CLIENT, KEPT_FOR, KEPT_PER_CLIENT};
 use crate::session::principal::Principal;
 use crate::session::record::Turn;
 

@@ -9,6 +9,7 @@ pub(crate) mod kept_bytes;
 pub(crate) mod running_turn;
 pub(crate) mod lease_keeper;
 pub(crate) mod stored_turns;
+pub(crate) mod kept_turns;
 pub(crate) mod turn_table;
 pub(crate) mod claims;
 pub(crate) mod shared;

@@ -1,17 +1,14 @@
 //! [`TurnTable`]: finds the turn of an equal request, or creates one.
 
-use std::collections::VecDeque;
-use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::checkpoint::Checkpoint;
-use super::kept_bytes::KeptBytes;
+use super::kept_turns::{IncomingRequest, Kept, KeptTurns, is_expired};
 use super::locks::Locks;
 use super::running_turn::{RunEnd, RunningTurn, Successor, Watcher};
 use super::stored_turns::{ClaimedTurn, StoredTurns};
-use crate::fold_map::FoldMap;
 use crate::session::chain::Digest;
 use crate::session::principal::Principal;
 use crate::session::record::SessionId;
@@ -21,246 +18,11 @@ use crate::wire::error::ApiError;
 /// Running and recently ended turns, by the digest of their request.
 #[derive(Debug, Default)]
 pub(crate) struct TurnTable {
-    turns: Mutex<Entries>,
+    turns: Mutex<KeptTurns>,
     /// Locks by request digest, so that equal requests look for their turn one at a time.
     joining: Locks<Digest>,
     /// Number of bytes that the turns of all clients keep for retries.
     bytes: Arc<AtomicUsize>,
-}
-
-#[derive(Debug, Default)]
-struct Entries {
-    /// Turns by the identity of their request, the oldest first.
-    by_request: ByRequest,
-    clients: FoldMap<Principal, ClientTurns>,
-    /// Number of turns that were created.
-    number: u64,
-}
-
-type ByRequest = FoldMap<Digest, Vec<Kept>>;
-
-/// Turns of a client.
-#[derive(Debug)]
-struct ClientTurns {
-    /// Request digests with the numbers of their turns, the oldest first.
-    order: VecDeque<Position>,
-    bytes: KeptBytes,
-}
-
-/// The position of a turn in the order of a client: the request of the turn, and its number among all turns.
-#[derive(Debug)]
-struct Position {
-    request: Digest,
-    number: u64,
-}
-
-impl Position {
-    fn find<'t>(&self, by_request: &'t ByRequest) -> Option<&'t Kept> {
-        let mut kept = by_request.get(&self.request)?.iter();
-        kept.find(|kept| kept.number == self.number)
-    }
-
-    fn remove_from(&self, by_request: &mut ByRequest) {
-        if let Entry::Occupied(mut kept) = by_request.entry(self.request) {
-            kept.get_mut().retain(|kept| kept.number != self.number);
-            if kept.get().is_empty() {
-                kept.remove();
-            }
-        }
-    }
-}
-
-/// A turn that is kept for retries.
-#[derive(Debug)]
-struct Kept {
-    number: u64,
-    /// Number of the turn's sample among the samples of equal requests.
-    sample: u64,
-    idempotency_key: Option<Digest>,
-    running: Arc<RunningTurn>,
-}
-
-impl ClientTurns {
-    fn new(of_all: &Arc<AtomicUsize>) -> Self {
-        Self {
-            order: VecDeque::new(),
-            bytes: KeptBytes::for_client(of_all),
-        }
-    }
-
-    /// Removes the turn at this position of the order.
-    fn remove(&mut self, by_request: &mut ByRequest, place: usize) {
-        if let Some(removed) = self.order.remove(place) {
-            removed.remove_from(by_request);
-        }
-    }
-
-    /// Removes expired turns, the oldest first.
-    fn remove_expired(&mut self, by_request: &mut ByRequest) {
-        while let Some(oldest) = self.order.front()
-            && turn_at(by_request, oldest).is_none_or(is_expired)
-        {
-            self.remove(by_request, 0);
-        }
-    }
-
-    /// Removes the oldest ended turn except `kept`, preferably one whose answer was delivered. Returns whether a turn was removed.
-    fn remove_ended(&mut self, by_request: &mut ByRequest, kept: Option<&RunningTurn>) -> bool {
-        // A turn whose answer was delivered is also in the store.
-        let is_delivered =
-            |running: &RunningTurn| matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered();
-        let oldest = |is_wanted: &dyn Fn(&RunningTurn) -> bool| {
-            let mut order = self.order.iter();
-            let is_kept = |turn: &RunningTurn| kept.is_some_and(|kept| std::ptr::eq(kept, turn));
-            order.position(|place| {
-                turn_at(by_request, place).is_none_or(|turn| !is_kept(turn) && is_wanted(turn))
-            })
-        };
-        let Some(oldest) = oldest(&is_delivered).or_else(|| oldest(&RunningTurn::has_ended)) else {
-            return false;
-        };
-        self.remove(by_request, oldest);
-        true
-    }
-}
-
-/// Returns the turn at a position of a client's order, unless a later turn has replaced it.
-fn turn_at<'t>(by_request: &'t ByRequest, position: &Position) -> Option<&'t RunningTurn> {
-    Some(&position.find(by_request)?.running)
-}
-
-impl Entries {
-    /// Inserts a turn, in place of an earlier turn of this sample.
-    fn insert(
-        &mut self,
-        client: &Principal,
-        request: &IncomingRequest,
-        sample: u64,
-        running: Arc<RunningTurn>,
-    ) {
-        self.number += 1;
-        let number = self.number;
-        // Few requests are equal.
-        let kept = self.by_request.entry(request.identity);
-        let kept = kept.or_insert_with(|| Vec::with_capacity(1));
-        kept.retain(|kept| kept.sample != sample);
-        kept.push(Kept {
-            number,
-            sample,
-            idempotency_key: request.idempotency_key,
-            running,
-        });
-        if let Some(of_client) = self.clients.get_mut(client) {
-            of_client.order.push_back(Position {
-                request: request.identity,
-                number,
-            });
-        }
-    }
-
-    /// Returns the counter of a client's bytes.
-    fn bytes_of(&mut self, client: &Principal, of_all: &Arc<AtomicUsize>) -> KeptBytes {
-        let of_client = self.clients.entry(client.clone());
-        of_client
-            .or_insert_with(|| ClientTurns::new(of_all))
-            .bytes
-            .clone()
-    }
-
-    /// Removes the expired turns of a client.
-    fn remove_expired_of(&mut self, client: &Principal) {
-        if let Some(of_client) = self.clients.get_mut(client) {
-            of_client.remove_expired(&mut self.by_request);
-        }
-    }
-
-    /// Removes the expired turns of all clients.
-    fn remove_expired(&mut self) {
-        let by_request = &mut self.by_request;
-        self.clients.retain(|_, of_client| {
-            of_client.remove_expired(by_request);
-            // A new turn may already have its counter, but not yet an entry in the order.
-            !of_client.order.is_empty() || of_client.bytes.is_used()
-        });
-    }
-
-    /// Removes ended turns until the limits hold. First, turns of a client above its limits are removed; then, if all clients together keep
-    /// too many bytes, turns of the client with the most bytes. The turn `kept` stays, even if it is larger than the limits.
-    fn make_room(&mut self, client: &Principal, of_all: &AtomicUsize, kept: Option<&RunningTurn>) {
-        let by_request = &mut self.by_request;
-        if let Some(of_client) = self.clients.get_mut(client) {
-            let is_over = |client: &ClientTurns| {
-                client.order.len() > KEPT_PER_CLIENT || client.bytes.of_client() > KEPT_BYTES_PER_CLIENT
-            };
-            while is_over(of_client) && of_client.remove_ended(by_request, kept) {}
-        }
-        while of_all.load(Ordering::Relaxed) > KEPT_BYTES {
-            let largest = self
-                .clients
-                .values_mut()
-                .max_by_key(|of_client| of_client.bytes.of_client());
-            if !largest.is_some_and(|largest| largest.remove_ended(by_request, kept)) {
-                break;
-            }
-        }
-    }
-}
-
-/// Maximum number of turns of a client that are kept for retries, and of the bytes of their output.
-pub(crate) const KEPT_PER_CLIENT: usize = 1_000;
-pub(crate) const KEPT_BYTES_PER_CLIENT: usize = 64 << 20;
-
-/// Maximum number of bytes of all clients' output that are kept for retries.
-const KEPT_BYTES: usize = 256 << 20;
-
-/// Time for which an ended turn is kept for retries.
-pub(crate) const KEPT_FOR: Duration = Duration::from_secs(600);
-
-/// Returns whether a turn ended so long ago that no client retries its request.
-fn is_expired(running: &RunningTurn) -> bool {
-    running.ended_for().is_some_and(|time| time > KEPT_FOR)
-}
-
-/// Request that may join the turn of an equal request.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct IncomingRequest {
-    /// Digest that equal requests share.
-    pub(crate) identity: Digest,
-    /// Whether the client marks the request as a retry.
-    pub(crate) is_retry: bool,
-    /// Digest of the client's key for all attempts of a request.
-    pub(crate) idempotency_key: Option<Digest>,
-}
-
-impl IncomingRequest {
-    /// Returns the lease of a sample in a store that only this gateway uses.
-    pub(crate) fn local_lease(&self, sample: u64) -> Lease {
-        Lease {
-            request: self.identity,
-            sample,
-            fence: 0,
-        }
-    }
-
-    /// Returns the turn that the request joins. The turns are equal requests, the oldest first.
-    ///
-    /// Without a sign of a retry, an equal request is another sample of the answer, unless the earlier client has disconnected without its
-    /// answer.
-    fn choose<'k>(&self, turns: &[&'k Kept]) -> Option<&'k Kept> {
-        let find = |is_wanted: &dyn Fn(&Kept) -> bool| turns.iter().copied().find(|kept| is_wanted(kept));
-        let key = self.idempotency_key;
-        if let Some(same_key) = find(&|kept| key.is_some() && kept.idempotency_key == key) {
-            return Some(same_key);
-        }
-        let is_left = find(&|kept| kept.running.is_left());
-        if is_left.is_some() || !self.is_retry {
-            return is_left;
-        }
-        // Different keys belong to different requests.
-        let is_possible = |kept: &Kept| key.is_none() || kept.idempotency_key.is_none();
-        find(&|kept| is_possible(kept) && !kept.running.is_received())
-            .or_else(|| turns.iter().copied().rfind(|kept| is_possible(kept)))
-    }
 }
 
 /// Result of [`TurnTable::join`].
@@ -290,15 +52,14 @@ enum Earlier {
 }
 
 impl TurnTable {
-    fn lock(&self) -> MutexGuard<'_, Entries> {
+    fn lock(&self) -> MutexGuard<'_, KeptTurns> {
         // No change can panic halfway.
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns all kept turns.
     fn all(&self) -> Vec<Arc<RunningTurn>> {
-        let running = |kept: &Kept| Arc::clone(&kept.running);
-        self.lock().by_request.values().flatten().map(running).collect()
+        self.lock().all().cloned().collect()
     }
 
     /// Waits for the end of all running turns.
@@ -310,9 +71,9 @@ impl TurnTable {
 
     /// Returns whether a turn of this session runs, or has failed and may continue with a retry.
     pub(crate) fn has_active(&self, session: &SessionId) -> bool {
-        let turns = self.lock();
-        let mut kept = turns.by_request.values().flatten().map(|kept| &kept.running);
-        kept.any(|running| running.session == *session && !matches!(running.ended(), Some(RunEnd::Done)))
+        self.lock()
+            .all()
+            .any(|running| running.session == *session && !matches!(running.ended(), Some(RunEnd::Done)))
     }
 
     /// Returns whether a running turn of this client has sent a call with a matching id, so that the call's result is early.
@@ -325,13 +86,7 @@ impl TurnTable {
 
     /// Returns all kept turns of a client.
     fn all_of(&self, client: &Principal) -> Vec<Arc<RunningTurn>> {
-        let turns = self.lock();
-        let order = turns.clients.get(client).map(|of_client| &of_client.order);
-        let kept = order
-            .into_iter()
-            .flatten()
-            .filter_map(|position| position.find(&turns.by_request));
-        kept.map(|kept| Arc::clone(&kept.running)).collect()
+        self.lock().of_client(client).cloned().collect()
     }
 
     /// Removes expired turns.
@@ -409,9 +164,11 @@ impl TurnTable {
     ) -> Earlier {
         let mut turns = self.lock();
         turns.remove_expired_of(client);
-        let equal = turns.by_request.get(&request.identity).into_iter().flatten();
         // The table may have an expired turn behind an earlier one that still runs.
-        let equal: Vec<&Kept> = equal.filter(|kept| !is_expired(&kept.running)).collect();
+        let equal: Vec<&Kept> = turns
+            .equal_to(request)
+            .filter(|kept| !is_expired(&kept.running))
+            .collect();
         let mut known = equal.iter().copied();
         let waited_for = known.find(|kept| waited_for.is_some_and(|turn| turn.succeeds(&kept.running)));
         let Some(Kept { running, sample, .. }) = waited_for.or_else(|| request.choose(&equal)) else {
@@ -429,8 +186,7 @@ impl TurnTable {
     /// Returns the samples of equal requests that this process has, except one.
     fn samples(&self, request: &IncomingRequest, but: Option<u64>) -> Vec<u64> {
         let turns = self.lock();
-        let equal = turns.by_request.get(&request.identity).into_iter().flatten();
-        let samples = equal.map(|kept| kept.sample);
+        let samples = turns.equal_to(request).map(|kept| kept.sample);
         samples.filter(|sample| Some(*sample) != but).collect()
     }
 
@@ -475,11 +231,14 @@ const POLL: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
     use axum::http::{HeaderMap, StatusCode};
     use bytes::Bytes;
     use futures_util::FutureExt as _;
 
     use super::*;
+    use crate::server::turns::kept_turns::{KEPT_BYTES, KEPT_BYTES_PER_CLIENT, KEPT_FOR, KEPT_PER_CLIENT};
     use crate::session::chain::ChainKey;
     use crate::turn::action::Sent;
     use crate::wire::block::Block;
@@ -770,8 +529,8 @@ mod tests {
             }
             let chosen = |request: &IncomingRequest| {
                 let turns = turns.lock();
-                let equal = turns.by_request.get(&request.identity).into_iter().flatten();
-                request.choose(&equal.collect::<Vec<_>>()).map(|kept| kept.sample)
+                let equal: Vec<_> = turns.equal_to(request).collect();
+                request.choose(&equal).map(|kept| kept.sample)
             };
             let chosen = (chosen(&first("request")), chosen(&retry("request")));
             assert_eq!(chosen, (by_request, by_retry), "{states}");
