@@ -33,9 +33,11 @@ pub(crate) mod local_leases;
 pub mod memory;
 pub(crate) mod database;
 pub mod file;
+pub(crate) mod client;
 mod added_defaults;
 #[cfg(feature = "redis")]
 pub mod redis;
+pub(crate) mod known_history;
 pub(crate) mod recognize;
 #[cfg(test)]
 pub(crate) mod tests;

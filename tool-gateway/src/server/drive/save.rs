@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::progress_log::ProgressLog;
 use crate::server::turns::shared::Shared;
-use crate::session::recognize::{Client, call_digest, key_digest};
+use crate::session::client::{Client, call_digest, key_digest};
 use crate::session::store::{Appended, Progress, SaveOutcome, SavedTurn, StoreError};
 use crate::session::turn_record::TurnRecord;
 use crate::wire::error::ApiError;

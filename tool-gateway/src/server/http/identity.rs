@@ -5,7 +5,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::server::turns::shared::Shared;
 use crate::session::chain::{Digest, exact_chain};
-use crate::session::recognize::{Client, Recognized};
+use crate::session::client::Client;
+use crate::session::recognize::Recognized;
 use crate::wire::request::MessagesRequest;
 
 /// Headers on which the answer depends.

@@ -29,17 +29,17 @@ use crate::server::pass::pass_through::pass_through;
 use crate::server::pass::passed_turn::PassedTurn;
 use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::job::Job;
+use crate::server::turns::kept_turns::IncomingRequest;
 use crate::server::turns::running_turn::RunEnd;
 use crate::server::turns::shared::Shared;
-use crate::server::turns::kept_turns::IncomingRequest;
 use crate::server::turns::turn_table::Joined;
 use crate::session::chain::Digest;
+use crate::session::client::{Client, call_digest, session_keys};
 use crate::session::finder::Finder;
+use crate::session::known_history::{Found, IsDeclared};
 use crate::session::minted_id::MintKey;
 use crate::session::principal::Principal;
-use crate::session::recognize::{
-    Client, Found, IsDeclared, Recognized, call_digest, recognize, session_keys,
-};
+use crate::session::recognize::{Recognized, recognize};
 use crate::session::record::{Call, SessionId};
 use crate::session::store::{Reach, StoreError};
 use crate::settings::offload::READ_OFFLOADED;

@@ -5,12 +5,12 @@ use tokio::time::Instant;
 
 use crate::server::drive::save;
 use crate::server::turns::checkpoint::Checkpoint;
+use crate::server::turns::kept_turns::IncomingRequest;
 use crate::server::turns::progress_log;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::stored_turns::{ClaimedTurn, StoredTurns};
-use crate::server::turns::kept_turns::IncomingRequest;
 use crate::session::chain::Digest;
-use crate::session::recognize::Client;
+use crate::session::client::Client;
 use crate::session::store::{LeaseOutcome, LeaseRequest, Reach};
 use crate::wire::error::ApiError;
 

@@ -8,7 +8,7 @@ use tool_runtime::repair::Status;
 use tool_runtime::repair::stream::{Dialect, RepairRecord};
 
 use super::metrics::Metrics;
-use crate::session::recognize::Found;
+use crate::session::known_history::Found;
 use crate::session::record::SessionId;
 
 /// The log line of a turn.

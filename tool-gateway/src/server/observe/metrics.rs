@@ -15,7 +15,7 @@ use tool_runtime::result::Failure;
 use super::known_metric::KnownMetric;
 #[cfg(feature = "mcp")]
 use super::mcp_metrics::McpMetrics;
-use crate::session::recognize::Found;
+use crate::session::known_history::Found;
 use crate::session::store::StoreSize;
 use crate::turn::client_calls::ClientCallState;
 use crate::upstream::TranslationWarnings;

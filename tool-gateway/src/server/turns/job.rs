@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 
 use crate::server::generations::Generation;
-use crate::session::recognize::{Client, Recognized};
+use crate::session::client::Client;
+use crate::session::recognize::Recognized;
 use crate::session::record::SessionId;
 use crate::session::store::Lease;
 use crate::turn::ownership::ClassifiedTools;

@@ -4,10 +4,12 @@ use serde_json::{Value, json};
 
 use super::{Folder, save_for, turn};
 use crate::session::chain::{AnswerContent, ChainKey, exact_chain, groups};
+use crate::session::client::{Client, call_digest};
 use crate::session::encoding::encode;
 use crate::session::file::FileStore;
+use crate::session::known_history::Found;
 use crate::session::principal::Principal;
-use crate::session::recognize::{Client, Found, call_digest, recognize};
+use crate::session::recognize::recognize;
 use crate::session::record::{TrueMessage, Turn};
 use crate::wire::block::Block;
 use crate::wire::request::MessagesRequest;

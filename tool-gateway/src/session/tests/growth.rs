@@ -9,10 +9,12 @@ use super::{
     turns, work,
 };
 use crate::session::chain::{ChainKey, groups};
+use crate::session::client::Client;
 use crate::session::file::FileStore;
+use crate::session::known_history::Found;
 use crate::session::memory::MemoryStore;
 use crate::session::principal::Principal;
-use crate::session::recognize::{Client, Found, recognize};
+use crate::session::recognize::recognize;
 use crate::session::record::{SessionId, Turn};
 use crate::session::store::{MAX_TURNS_OF_POINT, SessionStore};
 use crate::wire::request::MessagesRequest;

@@ -9,9 +9,10 @@ use serde_json::Map;
 
 use super::model::{CLIENT_RESULT, Conversation, Part, internal_result, result};
 use crate::session::chain::{AnswerContent, ChainKey};
+use crate::session::client::{Client, call_digest};
 use crate::session::memory::MemoryStore;
 use crate::session::principal::Principal;
-use crate::session::recognize::{Client, Recognized, call_digest, recognize};
+use crate::session::recognize::{Recognized, recognize};
 use crate::session::record::{SessionId, Turn};
 use crate::session::store::{SavedTurn, SessionStore};
 use crate::session::turn_record::TurnRecord;
