@@ -12,12 +12,10 @@ use tool_gateway::session::file::FileStore;
 use tool_runtime::ToolRegistry;
 use tool_runtime::permission::{Decision, Permission};
 
-use crate::lab::{Chat, Lab, Runs, call, registry, says, slow_call, text, user};
+use crate::lab::{Chat, Lab, RETRY, Runs, call, registry, says, slow_call, text, user};
 use crate::protocol::{Scripted, is_chat};
 use crate::reply::Reply;
 use crate::test_script::TestScript;
-
-const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 
 /// A file with sessions, and the processes that used it.
 struct Processes {

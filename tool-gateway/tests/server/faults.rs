@@ -16,12 +16,10 @@ use tool_runtime::{Context, ToolDefinition};
 
 use crate::fault_rows::{Log, Row, row};
 use crate::lab::{
-    Chat, Lab, Runs, assistant, call, post, registry, result, says, schema, slow_call, text, user,
+    Chat, Lab, RETRY, Runs, assistant, call, post, registry, result, says, schema, slow_call, text, user,
 };
 use crate::reply::{Reply, until_broken};
 use crate::test_script::TestScript;
-
-pub(crate) const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 
 /// A script that another upstream replaces for one of its turns.
 struct WithFault {

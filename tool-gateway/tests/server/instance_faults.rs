@@ -6,20 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::fault_rows::{Log, row};
-use crate::lab::{Chat, call, result, says, slow_call, text, user};
+use crate::lab::{Chat, RETRY, call, go, result, says, slow_call, text, wait};
 use crate::shared_store::Instances;
-
-const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
-
-fn go() -> Chat {
-    let mut chat = Chat::new(false);
-    chat.messages().push(user("go"));
-    chat
-}
-
-async fn wait(milliseconds: u64) {
-    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
-}
 
 /// The first gateway has no connection to the store for 30 seconds, during a call.
 #[tokio::test(start_paused = true)]

@@ -16,23 +16,11 @@ use tool_runtime::ToolRegistry;
 use tower::ServiceExt as _;
 
 use crate::fault_rows::until_counted;
-use crate::lab::{Chat, Lab, assistant, call, post, result, says, slow_call, text, user};
+use crate::lab::{Chat, Lab, RETRY, assistant, call, go, post, result, says, slow_call, text, user, wait};
 use crate::protocol::{Scripted, is_chat};
 use crate::reply::Reply;
 use crate::shared_store::{Instances, SharedStore};
 use crate::test_script::TestScript;
-
-const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
-
-fn go() -> Chat {
-    let mut chat = Chat::new(false);
-    chat.messages().push(user("go"));
-    chat
-}
-
-async fn wait(milliseconds: u64) {
-    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
-}
 
 async fn retry(lab: &Lab, chat: &Chat) -> Reply {
     lab.ask_with(&chat.body, &[RETRY]).await

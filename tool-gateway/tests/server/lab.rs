@@ -249,6 +249,14 @@ pub(crate) fn well_formed(messages: &[Value]) {
     }
 }
 
+/// Header of a retry, as the official SDKs send it.
+pub(crate) const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
+
+/// Waits for a time.
+pub(crate) async fn wait(milliseconds: u64) {
+    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+}
+
 pub(crate) fn post(path: &str, body: impl ToString, headers: &[(&str, &str)]) -> Request<Body> {
     let mut request = Request::post(path).header("content-type", "application/json");
     for (name, value) in headers {
@@ -350,6 +358,13 @@ impl Chat {
         assert!(!results.is_empty(), "no calls: {}", last.message);
         self.say(lab, results).await
     }
+}
+
+/// Creates a chat with the message `go`, which is not streamed.
+pub(crate) fn go() -> Chat {
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    chat
 }
 
 impl Lab {

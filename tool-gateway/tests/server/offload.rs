@@ -18,7 +18,7 @@ use tool_gateway::{Gateway, Offer, Offload, Ownership};
 use tool_runtime::{Context, ToolDefinition, ToolRegistry};
 
 use crate::failing_store::FailingStore;
-use crate::lab::{Chat, Lab, Runs, call, registry, says, text, user};
+use crate::lab::{Chat, Lab, RETRY, Runs, call, registry, says, text, user};
 use crate::test_script::TestScript;
 
 /// A directory that is removed on drop.
@@ -537,8 +537,6 @@ async fn files_of_known_sessions_outlive_the_process() {
     until("the unknown one goes", || !folder.0.join(&unknown).exists()).await;
     assert_eq!(folder.files(&session), ["up_a.md"]);
 }
-
-const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 
 /// The store does not have the session of an unfinished turn. The model can still read the files of its calls.
 ///

@@ -13,13 +13,12 @@ use tool_runtime::permission::{Decision, Permission};
 
 use crate::failing_store::FailingStore;
 use crate::lab::{
-    Chat, Lab, Runs, assistant, call, has_two_gateways, post, registry, result, says, slow_call, text, user,
+    Chat, Lab, RETRY, Runs, assistant, call, has_two_gateways, post, registry, result, says, slow_call, text,
+    user, wait,
 };
 use crate::protocol::{Scripted, is_chat};
 use crate::reply::Reply;
 use crate::test_script::TestScript;
-
-const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 
 /// Reads a stream until it contains some text, and then disconnects.
 async fn read_until(lab: &Lab, body: &Value, text: &str) {
@@ -35,10 +34,6 @@ async fn open_until(lab: &Lab, body: &Value, text: &str) -> Body {
         seen.push_str(std::str::from_utf8(&frame.unwrap().unwrap().into_data().unwrap()).unwrap());
     }
     stream
-}
-
-async fn wait(milliseconds: u64) {
-    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
 }
 
 #[tokio::test(start_paused = true)]

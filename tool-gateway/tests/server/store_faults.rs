@@ -14,8 +14,8 @@ use crate::failing_store::FailingStore;
 #[cfg(target_os = "linux")]
 use crate::fault_rows::first_sweep_ends;
 use crate::fault_rows::{Log, Row, row};
-use crate::faults::{RETRY, Silent, chat, comes_to_its_end, lab_when, lab_with, later_chat};
-use crate::lab::{Lab, Runs, assistant, call, registry, result, says, text, user};
+use crate::faults::{Silent, chat, comes_to_its_end, lab_when, lab_with, later_chat};
+use crate::lab::{Lab, RETRY, Runs, assistant, call, registry, result, says, text, user};
 #[cfg(target_os = "linux")]
 use crate::own_process::{child_directory, on_a_small_disk};
 use crate::test_script::TestScript;
