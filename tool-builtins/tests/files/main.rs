@@ -10,6 +10,8 @@
 
 #[allow(dead_code, reason = "the tests of searches use more")]
 mod folder;
+#[cfg(unix)]
+mod swapped_folder;
 mod read;
 mod list;
 mod write;

@@ -4,13 +4,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 
 use crate::folder::TestFolder;
+use crate::swapped_folder::SwappedFolder;
 
 /// Calls every tool with a path.
 async fn codes(folder: &TestFolder, path: &str) -> Vec<String> {
@@ -203,20 +201,7 @@ async fn folder_that_is_swapped_for_a_link_leads_nowhere() {
     outer.write("root/name/file", "one\n");
     let root = outer.path.join("root");
     let folder = TestFolder::at(&root);
-    let is_done = Arc::new(AtomicBool::new(false));
-    let swapping = {
-        let (is_done, root, outside) = (Arc::clone(&is_done), root.clone(), outer.path.join("outside"));
-        std::thread::spawn(move || {
-            let (name, other) = (root.join("name"), root.join("other"));
-            symlink(&outside, &other).unwrap();
-            let mut swaps = 0_u64;
-            while !is_done.load(Ordering::Relaxed) {
-                renameat_with(CWD, &name, CWD, &other, RenameFlags::EXCHANGE).unwrap();
-                swaps += 1;
-            }
-            swaps
-        })
-    };
+    let swapped = SwappedFolder::start(&outer);
     let (mut found, mut refused) = (0, 0);
     for at in 0..2_000 {
         for (tool, arguments) in [
@@ -244,8 +229,7 @@ async fn folder_that_is_swapped_for_a_link_leads_nowhere() {
             }
         }
     }
-    is_done.store(true, Ordering::Relaxed);
-    let swaps = swapping.join().unwrap();
+    let swaps = swapped.stop();
     assert!(found > 0 && refused > 0 && swaps > 0);
     println!("{found} calls found the folder, {refused} were refused, {swaps} swaps");
     assert_eq!(outer.text("outside/file"), "hidden content");

@@ -11,6 +11,9 @@
 #[path = "../files/folder.rs"]
 #[allow(dead_code, reason = "the tests of files use more")]
 mod folder;
+#[cfg(target_os = "linux")]
+#[path = "../files/swapped_folder.rs"]
+mod swapped_folder;
 mod arguments;
 mod glob;
 mod grep;
