@@ -83,6 +83,22 @@ impl Sample {
         }
     }
 
+    /// Creates the sample of a lease that the store has lost.
+    fn lost(lease: Lease) -> Self {
+        let now = Instant::now();
+        Self {
+            fence: lease.fence,
+            owner: 0,
+            idempotency_key: None,
+            until: now,
+            client_until: now,
+            is_done: false,
+            is_seen: false,
+            log: SampleLog::default(),
+            changed: now,
+        }
+    }
+
     /// Gives the lease to an instance, with a fence that is greater than all earlier fences of the sample, also of lost ones.
     fn take(before: Option<Self>, request: &LeaseRequest<'_>, now: Instant) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -180,7 +196,7 @@ impl LocalLeases {
     }
 
     pub(super) fn append(&self, client: Digest, progress: Progress) -> Appended {
-        self.with(client, progress.lease, |sample| {
+        self.renewed(client, progress.lease, |sample| {
             let now = Instant::now();
             let log = &mut sample.log;
             let (position, new) = ((log.fence, log.restart), (progress.lease.fence, progress.restart));
@@ -223,14 +239,19 @@ impl LocalLeases {
             sample.until = now + LEASE_TIME;
             sample.client_until = if has_client { now + CLIENT_MARK } else { now };
         };
-        self.with(client, lease, renew).is_some()
+        self.renewed(client, lease, renew).is_some()
     }
 
     pub(super) fn release(&self, client: Digest, lease: Lease, is_seen: bool) {
-        self.with(client, lease, |sample| {
+        let request = lease.request;
+        let mut all = self.lock();
+        let samples = all.get_mut(&RequestKey { client, request });
+        if let Some(sample) = samples.and_then(|samples| samples.get_mut(&lease.sample))
+            && sample.fence == lease.fence
+        {
             sample.until = Instant::now();
             sample.is_seen |= is_seen;
-        });
+        }
     }
 
     /// Returns whether an instance has a lease of this client.
@@ -250,14 +271,19 @@ impl LocalLeases {
         });
     }
 
-    /// Changes the sample of a lease; `None` if another instance has the lease.
-    fn with<T>(&self, client: Digest, lease: Lease, change: impl FnOnce(&mut Sample) -> T) -> Option<T> {
+    /// Changes the sample of a lease; `None` if another instance has the lease. A sample that the store has lost still belongs to its owner.
+    fn renewed<T>(&self, client: Digest, lease: Lease, change: impl FnOnce(&mut Sample) -> T) -> Option<T> {
         let request = lease.request;
         let mut all = self.lock();
-        let sample = all
-            .get_mut(&RequestKey { client, request })?
-            .get_mut(&lease.sample)?;
+        let samples = all.entry(RequestKey { client, request }).or_default();
+        let sample = samples.entry(lease.sample).or_insert_with(|| Sample::lost(lease));
         (sample.fence == lease.fence).then(|| change(sample))
+    }
+
+    /// Loses all samples, as a server does in a restart.
+    #[cfg(test)]
+    pub(super) fn clear(&self) {
+        self.lock().clear();
     }
 
     fn lock(&self) -> MutexGuard<'_, FoldMap<RequestKey, Samples>> {

@@ -215,6 +215,12 @@ impl MemoryStore {
     }
 
     /// Sets the clocks that allow the removal of expired sessions.
+    /// Loses all leases, as a server does in a restart.
+    #[cfg(test)]
+    pub(super) fn lose_leases(&self) {
+        self.leases.clear();
+    }
+
     #[cfg(test)]
     pub(crate) fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;

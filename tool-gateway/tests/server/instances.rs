@@ -393,6 +393,31 @@ async fn log_is_sent_again_after_the_store_has_lost_segments() {
     }
 }
 
+/// The store restarts empty. The turn continues on its gateway, which sends its log again.
+#[tokio::test(start_paused = true)]
+async fn turn_continues_after_the_store_has_lost_everything() {
+    for ms in [1_000, 12_000] {
+        let instances = Instances::new(&[
+            says(&[call("write", "a")]),
+            says(&[slow_call("write", "b", ms)]),
+            says(&[text("Done.")]),
+        ]);
+        let chat = go();
+        let later = async {
+            while instances.one.runs.begun().len() < 2 {
+                wait(10).await;
+            }
+            instances.lose_all();
+            wait(6_000).await;
+            retry(&instances.two, &chat).await
+        };
+        let (first, again) = tokio::join!(chat.ask(&instances.one), later);
+        assert_eq!(first.text(), "Done.", "{ms}: {}", first.message);
+        assert_eq!(again.message, first.message, "{ms}");
+        assert_eq!(instances.one.runs.begun(), ["write a", "write b"], "{ms}");
+    }
+}
+
 /// A model cannot read a file of another machine.
 #[tokio::test(start_paused = true)]
 async fn shared_store_needs_a_shared_offload_directory() {

@@ -1,7 +1,7 @@
 //! [`Instances`]: two gateways over one store.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
 
 use serde_json::{Value, json};
 use tool_gateway::session::Digest;
@@ -20,7 +20,7 @@ use crate::test_script::TestScript;
 /// A gateway's connection to a store of several gateways.
 #[derive(Clone, Default)]
 pub(crate) struct SharedStore {
-    store: Arc<MemoryStore>,
+    store: Arc<RwLock<Arc<MemoryStore>>>,
     /// Whether the connection is lost.
     is_cut: Arc<AtomicBool>,
     /// Number of records that the gateway has loaded.
@@ -50,6 +50,10 @@ impl SharedStore {
                 .is_ok()
     }
 
+    fn store(&self) -> Arc<MemoryStore> {
+        Arc::clone(&self.store.read().unwrap())
+    }
+
     fn run<'a, T: Send + 'a>(&'a self, done: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
         if self.is_cut.load(Ordering::SeqCst) {
             return Box::pin(async { Err(StoreError("no connection".to_owned())) });
@@ -61,7 +65,7 @@ impl SharedStore {
 impl SessionStore for SharedStore {
     fn find<'a>(&'a self, client: Digest, lookup: &'a Lookup<'a>) -> StoreFuture<'a, FoundEntries> {
         self.run(Box::pin(async move {
-            let mut found = self.store.find(client, lookup).await?;
+            let mut found = self.store().find(client, lookup).await?;
             let of_call = found.call.iter_mut().map(|call| &mut call.turn);
             of_call.chain(found.points.iter_mut().flatten()).for_each(refer);
             Ok(found)
@@ -70,11 +74,11 @@ impl SessionStore for SharedStore {
 
     fn load<'a>(&'a self, client: Digest, ids: &'a [String]) -> StoreFuture<'a, Vec<Option<StoredTurn>>> {
         self.loaded.fetch_add(ids.len(), Ordering::SeqCst);
-        self.run(Box::pin(async move { self.store.load(client, ids).await }))
+        self.run(Box::pin(async move { self.store().load(client, ids).await }))
     }
 
     fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        self.run(Box::pin(async move { self.store.session(client, id).await }))
+        self.run(Box::pin(async move { self.store().session(client, id).await }))
     }
 
     fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {
@@ -85,7 +89,7 @@ impl SessionStore for SharedStore {
         {
             return Box::pin(async { Ok(SaveOutcome::Gap { have: 0 }) });
         }
-        self.run(Box::pin(async move { self.store.save(client, saved).await }))
+        self.run(Box::pin(async move { self.store().save(client, saved).await }))
     }
 
     fn reach(&self) -> Reach {
@@ -96,27 +100,29 @@ impl SessionStore for SharedStore {
         if self.loses(&progress) {
             return Box::pin(async { Ok(Appended::Gap { have: 0 }) });
         }
-        self.run(Box::pin(async move { self.store.append(client, progress).await }))
+        self.run(Box::pin(
+            async move { self.store().append(client, progress).await },
+        ))
     }
 
     fn claim<'a>(&'a self, client: Digest, request: &'a LeaseRequest<'a>) -> StoreFuture<'a, LeaseOutcome> {
-        self.run(Box::pin(async move { self.store.claim(client, request).await }))
+        self.run(Box::pin(async move { self.store().claim(client, request).await }))
     }
 
     fn renew(&self, client: Digest, lease: Lease, has_client: bool) -> StoreFuture<'_, bool> {
         self.run(Box::pin(async move {
-            self.store.renew(client, lease, has_client).await
+            self.store().renew(client, lease, has_client).await
         }))
     }
 
     fn release(&self, client: Digest, lease: Lease, is_seen: bool) -> StoreFuture<'_, ()> {
         self.run(Box::pin(async move {
-            self.store.release(client, lease, is_seen).await
+            self.store().release(client, lease, is_seen).await
         }))
     }
 
     fn has_lease(&self, client: Digest) -> StoreFuture<'_, bool> {
-        self.run(self.store.has_lease(client))
+        self.run(Box::pin(async move { self.store().has_lease(client).await }))
     }
 
     fn secret(&self) -> Option<[u8; 32]> {
@@ -140,6 +146,7 @@ pub(crate) struct Instances {
     pub(crate) loaded: Arc<AtomicUsize>,
     /// Number of next writes before which the store loses all segments.
     pub(crate) losses: Arc<AtomicUsize>,
+    store: Arc<RwLock<Arc<MemoryStore>>>,
 }
 
 impl Instances {
@@ -150,7 +157,7 @@ impl Instances {
     pub(crate) fn with(script: &Value, configure: impl Fn(Gateway) -> Gateway) -> Self {
         crate::subscriber::keep();
         let script = TestScript::from_json(&script.to_string()).unwrap();
-        let (runs, store) = (Runs::default(), Arc::<MemoryStore>::default());
+        let (runs, store) = (Runs::default(), Arc::<RwLock<Arc<MemoryStore>>>::default());
         let (loaded, losses) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let gateway = |is_cut: &Arc<AtomicBool>| {
             let store = SharedStore {
@@ -178,6 +185,12 @@ impl Instances {
             is_cut,
             loaded,
             losses,
+            store,
         }
+    }
+
+    /// Makes the store lose everything, as a server that restarts empty.
+    pub(crate) fn lose_all(&self) {
+        *self.store.write().unwrap() = Arc::default();
     }
 }

@@ -2,14 +2,23 @@
 
 use std::time::Duration;
 
-use super::digest;
+use super::{digest, turn};
 use crate::session::lease::{CLIENT_MARK, LEASE_TIME};
 use crate::session::memory::MemoryStore;
-use crate::session::store::{Appended, Lease, LeaseOutcome, LeaseRequest, Progress, SessionStore};
+use crate::session::store::{
+    Appended, Lease, LeaseOutcome, LeaseRequest, Progress, SaveOutcome, SavedTurn, SessionStore,
+};
+use crate::session::turn_record::TurnRecord;
 
 #[tokio::test(start_paused = true)]
 async fn memory_store_has_leases() {
     has_leases(&MemoryStore::new(), tokio::time::advance).await;
+}
+
+#[tokio::test]
+async fn lost_leases_of_a_memory_store_stay_with_their_owner() {
+    let store = MemoryStore::new();
+    keeps_lost_leases(&store, || store.lose_leases()).await;
 }
 
 /// Gateway that claims requests in the tests.
@@ -43,14 +52,20 @@ impl Instance<'_> {
     }
 
     async fn append(self, lease: Lease, at: u64, segment: &str, is_last: bool) -> Appended {
-        let progress = Progress {
-            lease,
-            restart: 0,
-            at,
-            segment: segment.as_bytes().to_vec(),
-            is_last,
-        };
+        let progress = progress(lease, at, segment, is_last);
         self.store.append(digest("client"), progress).await.unwrap()
+    }
+
+    /// Saves a turn with the last segment of its request.
+    async fn save(self, lease: Lease, at: u64, segment: &str) -> SaveOutcome {
+        let saved = SavedTurn {
+            record: TurnRecord::new(turn(segment, "leases", segment)),
+            revision: 0,
+            calls: Vec::new(),
+            keys: Vec::new(),
+            progress: Some(progress(lease, at, segment, true)),
+        };
+        self.store.save(digest("client"), saved).await.unwrap()
     }
 
     async fn renew(self, lease: Lease, has_client: bool) -> bool {
@@ -66,6 +81,59 @@ impl Instance<'_> {
             .await
             .unwrap();
     }
+}
+
+fn progress(lease: Lease, at: u64, segment: &str, is_last: bool) -> Progress {
+    Progress {
+        lease,
+        restart: 0,
+        at,
+        segment: segment.as_bytes().to_vec(),
+        is_last,
+    }
+}
+
+/// Tests any store. `lose` removes everything, as a failover or a restart of a server does. The owner of a lease keeps the lease, unless another gateway has taken
+/// the lease meanwhile.
+pub(crate) async fn keeps_lost_leases(store: &dyn SessionStore, lose: impl Fn()) {
+    let [one, two] = [1, 2].map(|number| Instance { store, number });
+    let is_held = |claimed| matches!(claimed, LeaseOutcome::Held { .. });
+    // The owner sends its log again.
+    let (lease, _) = one.take("lost", false).await;
+    assert_eq!(one.append(lease, 0, "a", false).await, Appended::Kept);
+    lose();
+    assert_eq!(one.append(lease, 1, "b", false).await, Appended::Gap { have: 0 });
+    assert_eq!(one.append(lease, 0, "a and b", false).await, Appended::Kept);
+    assert!(is_held(two.claim("lost", true).await));
+    assert!(store.has_lease(digest("client")).await.unwrap());
+    // A renewal is first.
+    lose();
+    assert!(one.renew(lease, true).await);
+    assert!(is_held(two.claim("lost", true).await));
+    assert_eq!(one.append(lease, 1, "c", false).await, Appended::Gap { have: 0 });
+    // The end of the turn is first.
+    lose();
+    assert_eq!(one.save(lease, 1, "c").await, SaveOutcome::Gap { have: 0 });
+    assert!(matches!(
+        one.save(lease, 0, "all").await,
+        SaveOutcome::Saved { .. }
+    ));
+    assert_eq!(
+        two.claim("lost", true).await,
+        LeaseOutcome::Done {
+            sample: 0,
+            log: vec![b"all".to_vec()]
+        }
+    );
+    // Another gateway is first.
+    lose();
+    one.release(lease, true).await;
+    let (later, log) = two.take("lost", true).await;
+    assert!(log.is_empty() && later.fence > lease.fence);
+    assert!(!one.renew(lease, true).await);
+    assert_eq!(one.append(lease, 0, "late", false).await, Appended::Fenced);
+    assert_eq!(one.save(lease, 0, "late").await, SaveOutcome::Fenced);
+    assert_eq!(two.append(later, 0, "a", false).await, Appended::Kept);
 }
 
 /// Tests any store. `wait` lets time pass.

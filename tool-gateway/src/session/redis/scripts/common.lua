@@ -30,6 +30,11 @@ local function set_lease(sample, ends)
   end
 end
 
+-- Adds the number of a sample to the samples of its request.
+local function add_sample(samples, sample)
+  redis.call('SADD', samples, string.sub(sample, #samples + 2))
+end
+
 local function exists(key)
   return redis.call('EXISTS', key) == 1
 end

@@ -2,10 +2,11 @@
 local max_log = 67108864
 
 -- Returns the state of a segment: 'new', 'kept', 'fenced', 'gap' with the number of segments in the log, or 'full'.
--- The second result for 'new' states whether the segment replaces the log.
+-- The second result for 'new' states whether the segment replaces the log. A sample that Redis has lost, in a failover or a restart, still
+-- belongs to its owner.
 local function check_segment(sample, log, fence, restart, at, bytes)
   local stored = redis.call('HMGET', sample, 'fence', 'log_fence', 'log_restart', 'log_bytes')
-  if stored[1] ~= fence then
+  if stored[1] and stored[1] ~= fence then
     return 'fenced'
   end
   local new_fence, new_restart = tonumber(fence), tonumber(restart)
@@ -32,7 +33,8 @@ local function append_segment(samples, sample, log, replaces, segment)
   local before = redis.call('HMGET', sample, 'until', 'log_bytes')
   local bytes = #segment.bytes + (replaces and 0 or tonumber(before[2] or 0))
   local ends = math.max(tonumber(before[1] or 0), now + segment.lease)
-  redis.call('HSET', sample, 'log_fence', segment.fence, 'log_restart', segment.restart, 'log_bytes', bytes, 'until', digits(ends))
+  redis.call('HSET', sample, 'fence', segment.fence, 'log_fence', segment.fence, 'log_restart', segment.restart, 'log_bytes', bytes, 'until', digits(ends))
+  add_sample(samples, sample)
   if segment.is_last then
     redis.call('HSET', sample, 'done', 1)
     set_lease(sample, nil)

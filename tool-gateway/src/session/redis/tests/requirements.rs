@@ -62,4 +62,8 @@ async fn store_in_redis_has_leases() {
         server.run(&["INCRBY", &skew, &time.as_millis().to_string()]);
     };
     leases::has_leases(&store_of(&server).with_skew(), wait).await;
+    let lose = || {
+        server.run(&["FLUSHALL"]);
+    };
+    leases::keeps_lost_leases(&store_of(&server), lose).await;
 }
