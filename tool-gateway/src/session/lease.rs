@@ -37,7 +37,7 @@ pub struct LeaseRequest<'a> {
     pub request: Digest,
     /// Random number of the gateway.
     pub instance: u128,
-    /// Samples of the request that run in this gateway, which it does not ask for.
+    /// Samples of the request that the gateway does not ask for: they run in this gateway, or their progress is not readable.
     pub running: &'a [u64],
     /// Whether the client marks the request as a retry.
     pub is_retry: bool,
@@ -67,6 +67,12 @@ pub enum LeaseOutcome {
         sample: u64,
         /// Segments of the progress, which contain the answer.
         log: Vec<Vec<u8>>,
+    },
+    /// The progress of the sample is damaged, or was written with another encryption key. The gateway releases the lease, and claims another
+    /// sample.
+    Unreadable {
+        /// The lease of an incomplete sample, or a lease with fence 0.
+        lease: Lease,
     },
 }
 

@@ -49,6 +49,21 @@ async fn store_loses_segments() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn progress_is_not_readable() {
+    let row = row("progress_is_not_readable");
+    let turns = [says(&[call("write", "a")]), says(&[text("Done.")])];
+    let instances = Instances::new(&turns);
+    assert_eq!(go().ask(&instances.one).await.text(), "Done.");
+    instances.is_damaged.store(true, Ordering::SeqCst);
+    let log = Log::start();
+    let answer = instances.two.ask_with(&go().body, &[RETRY]).await;
+    row.client_sees(&answer);
+    assert_eq!(answer.text(), "Done.");
+    assert_eq!(instances.one.runs.begun(), ["write a", "write a"]);
+    row.host_learns(&instances.two, &log).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn another_gateway_runs_the_request() {
     let row = row("another_gateway_runs_the_request");
     let script = json!({ "turns": [says(&[slow_call("write", "a", 20_000)]), says(&[text("Done.")])] });

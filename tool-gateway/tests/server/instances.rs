@@ -418,6 +418,32 @@ async fn turn_continues_after_the_store_has_lost_everything() {
     }
 }
 
+/// The log of a killed gateway is not readable. A retry begins again, and releases the lease of the log.
+#[tokio::test(start_paused = true)]
+async fn turn_whose_log_is_not_readable_begins_again() {
+    let instances = Instances::new(&[says(&[slow_call("write", "a", 60_000)]), says(&[text("Done.")])]);
+    let chat = go();
+    let later = async {
+        while instances.one.runs.begun().is_empty() {
+            wait(10).await;
+        }
+        instances.turns.close();
+        instances.turns.release().await;
+        instances.is_damaged.store(true, Ordering::SeqCst);
+        let done = retry(&instances.two, &chat).await;
+        instances.is_damaged.store(false, Ordering::SeqCst);
+        // No gateway has the lease of the first log.
+        let began = Instant::now();
+        let other = go().ask(&instances.two).await;
+        assert!(began.elapsed() < Duration::from_secs(61));
+        (done, other)
+    };
+    let (_, (done, other)) = tokio::join!(chat.ask(&instances.one), later);
+    assert_eq!(done.text(), "Done.", "{}", done.message);
+    assert_eq!(other.text(), "Done.", "{}", other.message);
+    assert_eq!(instances.one.runs.begun(), ["write a", "write a"]);
+}
+
 /// A model cannot read a file of another machine.
 #[tokio::test(start_paused = true)]
 async fn shared_store_needs_a_shared_offload_directory() {

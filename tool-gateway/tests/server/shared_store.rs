@@ -27,6 +27,8 @@ pub(crate) struct SharedStore {
     loaded: Arc<AtomicUsize>,
     /// Number of next writes before which the store loses all segments.
     losses: Arc<AtomicUsize>,
+    /// Whether logs are read with a damaged segment.
+    is_damaged: Arc<AtomicBool>,
 }
 
 /// Replaces a record by a reference, as a store returns which has its records elsewhere.
@@ -106,7 +108,16 @@ impl SessionStore for SharedStore {
     }
 
     fn claim<'a>(&'a self, client: Digest, request: &'a LeaseRequest<'a>) -> StoreFuture<'a, LeaseOutcome> {
-        self.run(Box::pin(async move { self.store().claim(client, request).await }))
+        self.run(Box::pin(async move {
+            let mut claimed = self.store().claim(client, request).await?;
+            if let LeaseOutcome::Taken { log, .. } | LeaseOutcome::Done { log, .. } = &mut claimed
+                && let Some(first) = log.first_mut()
+                && self.is_damaged.load(Ordering::SeqCst)
+            {
+                *first = br#"{"version":9}"#.to_vec();
+            }
+            Ok(claimed)
+        }))
     }
 
     fn renew(&self, client: Digest, lease: Lease, has_client: bool) -> StoreFuture<'_, bool> {
@@ -146,6 +157,8 @@ pub(crate) struct Instances {
     pub(crate) loaded: Arc<AtomicUsize>,
     /// Number of next writes before which the store loses all segments.
     pub(crate) losses: Arc<AtomicUsize>,
+    /// Whether both gateways read logs with a damaged segment.
+    pub(crate) is_damaged: Arc<AtomicBool>,
     store: Arc<RwLock<Arc<MemoryStore>>>,
 }
 
@@ -159,12 +172,14 @@ impl Instances {
         let script = TestScript::from_json(&script.to_string()).unwrap();
         let (runs, store) = (Runs::default(), Arc::<RwLock<Arc<MemoryStore>>>::default());
         let (loaded, losses) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let is_damaged = Arc::<AtomicBool>::default();
         let gateway = |is_cut: &Arc<AtomicBool>| {
             let store = SharedStore {
                 store: Arc::clone(&store),
                 is_cut: Arc::clone(is_cut),
                 loaded: Arc::clone(&loaded),
                 losses: Arc::clone(&losses),
+                is_damaged: Arc::clone(&is_damaged),
             };
             let gateway = Gateway::new(registry(&runs), Scripted::new(&script))
                 .with_deferred(["later"])
@@ -185,6 +200,7 @@ impl Instances {
             is_cut,
             loaded,
             losses,
+            is_damaged,
             store,
         }
     }

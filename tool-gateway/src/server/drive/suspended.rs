@@ -213,7 +213,7 @@ async fn deferred_lease(shared: &Shared, job: &Job, turn: &str) -> Result<Option
                 return Ok(Some(keeper));
             }
             LeaseOutcome::Held { .. } if Instant::now() < until => tokio::time::sleep(POLL).await,
-            LeaseOutcome::Held { .. } | LeaseOutcome::Done { .. } => {
+            LeaseOutcome::Held { .. } | LeaseOutcome::Done { .. } | LeaseOutcome::Unreadable { .. } => {
                 let message = "another gateway runs calls of this turn; retry the request";
                 return Err(ApiError::new(StatusCode::CONFLICT, message).with_retry_after(2));
             }

@@ -11,7 +11,7 @@ use crate::server::turns::shared::Shared;
 use crate::server::turns::stored_turns::{ClaimedTurn, StoredTurns};
 use crate::session::chain::Digest;
 use crate::session::client::Client;
-use crate::session::store::{LeaseOutcome, LeaseRequest, Reach};
+use crate::session::store::{LeaseOutcome, LeaseRequest, Reach, StoreError};
 use crate::wire::error::ApiError;
 
 /// Maximum number of equal requests whose checkpoints are read for one request.
@@ -40,44 +40,56 @@ impl<'a> RequestTurns<'a> {
     /// turn is for retries.
     async fn own(&self, running: &[u64]) -> Result<ClaimedTurn, ApiError> {
         let mut free = (0..).filter(|sample| !running.contains(sample));
-        let first = free.next().unwrap_or_default();
-        let mut complete = None;
-        for sample in std::iter::once(first).chain(free).take(MAX_STORED) {
+        let (mut first, mut complete) = (None, None);
+        for sample in free.by_ref().take(MAX_STORED) {
             let lease = self.request.local_lease(sample);
-            match self.stored(lease.log()).await? {
-                None => break,
-                Some(stored) => {
-                    let is_complete = stored.is_complete();
-                    let claimed = ClaimedTurn {
-                        lease,
-                        checkpoint: Some(stored),
-                    };
-                    if !is_complete {
-                        return Ok(claimed);
-                    }
-                    if self.request.is_retry && complete.is_none() {
-                        complete = Some(claimed);
-                    }
-                }
+            let Ok(checkpoint) = self.stored(lease.log()).await? else {
+                continue;
+            };
+            let lease_of_first = *first.get_or_insert(lease);
+            let Some(stored) = checkpoint else {
+                break;
+            };
+            let is_complete = stored.is_complete();
+            let claimed = ClaimedTurn {
+                lease,
+                checkpoint: Some(stored),
+            };
+            if !is_complete {
+                return Ok(claimed);
+            }
+            if self.request.is_retry && complete.is_none() {
+                complete = Some(claimed);
             }
         }
-        Ok(complete.unwrap_or(ClaimedTurn {
-            lease: self.request.local_lease(first),
+        Ok(complete.unwrap_or_else(|| ClaimedTurn {
+            lease: first.unwrap_or_else(|| self.request.local_lease(free.next().unwrap_or_default())),
             checkpoint: None,
         }))
     }
 
     /// Reads the checkpoint of a turn in the process before this one.
-    async fn stored(&self, log: Digest) -> Result<Option<Checkpoint>, ApiError> {
+    async fn stored(&self, log: Digest) -> Result<Result<Option<Checkpoint>, Unreadable>, ApiError> {
         let store = &self.shared.store;
         if !store.reach().is_durable() {
-            return Ok(None);
+            return Ok(Ok(None));
         }
         let segments = store.progress(self.client.digest, log).await;
-        let checkpoint = segments.and_then(|segments| progress_log::read(&segments));
-        checkpoint.map_err(|error| save::unread(&error))
+        Ok(self.read(&segments.map_err(|error| save::unread(&error))?))
+    }
+
+    /// Reads the checkpoint of a log. The log of another version is kept for a gateway of that version.
+    fn read(&self, log: &[Vec<u8>]) -> Result<Option<Checkpoint>, Unreadable> {
+        progress_log::read(log).map_err(|error| {
+            self.shared.metrics.unreadable_logs.inc();
+            tracing::warn!(%error, "the progress of a request is not readable, so the request does not continue from there");
+            Unreadable
+        })
     }
 }
+
+/// A log that is damaged, or has an unknown version.
+struct Unreadable;
 
 impl StoredTurns for RequestTurns<'_> {
     fn is_shared(&self) -> bool {
@@ -88,25 +100,47 @@ impl StoredTurns for RequestTurns<'_> {
         if !self.is_shared() {
             return self.own(running).await.map(Some);
         }
-        let request = LeaseRequest {
-            request: self.request.identity,
-            instance: self.shared.instance,
-            running,
-            is_retry: self.request.is_retry,
-            idempotency_key: self.request.idempotency_key,
-        };
-        let claimed = self.shared.store.claim(self.client.digest, &request).await;
-        let (lease, log) = match claimed.map_err(|error| save::unread(&error))? {
-            LeaseOutcome::Taken { lease, log } => (lease, log),
-            LeaseOutcome::Done { sample, log } => (self.request.local_lease(sample), log),
-            LeaseOutcome::Held { .. } if Instant::now() < self.until => return Ok(None),
-            LeaseOutcome::Held { .. } => {
-                let message =
-                    "another gateway runs this request, and has not answered yet; retry the request";
-                return Err(ApiError::new(StatusCode::CONFLICT, message).with_retry_after(2));
-            }
-        };
-        let checkpoint = progress_log::read(&log).map_err(|error| save::unread(&error))?;
-        Ok(Some(ClaimedTurn { lease, checkpoint }))
+        let (store, client) = (&self.shared.store, self.client.digest);
+        let mut skipped = running.to_vec();
+        for _ in 0..MAX_STORED {
+            let request = LeaseRequest {
+                request: self.request.identity,
+                instance: self.shared.instance,
+                running: &skipped,
+                is_retry: self.request.is_retry,
+                idempotency_key: self.request.idempotency_key,
+            };
+            let claimed = store.claim(client, &request).await;
+            let lease = match claimed.map_err(|error| save::unread(&error))? {
+                LeaseOutcome::Taken { lease, log } => match self.read(&log) {
+                    Ok(checkpoint) => return Ok(Some(ClaimedTurn { lease, checkpoint })),
+                    Err(Unreadable) => lease,
+                },
+                LeaseOutcome::Done { sample, log } => {
+                    let lease = self.request.local_lease(sample);
+                    // Without its last segments, the log has no answer.
+                    if let Ok(Some(checkpoint)) = self.read(&log)
+                        && checkpoint.is_complete()
+                    {
+                        let checkpoint = Some(checkpoint);
+                        return Ok(Some(ClaimedTurn { lease, checkpoint }));
+                    }
+                    lease
+                }
+                LeaseOutcome::Unreadable { lease } => lease,
+                LeaseOutcome::Held { .. } if Instant::now() < self.until => return Ok(None),
+                LeaseOutcome::Held { .. } => {
+                    let message =
+                        "another gateway runs this request, and has not answered yet; retry the request";
+                    return Err(ApiError::new(StatusCode::CONFLICT, message).with_retry_after(2));
+                }
+            };
+            // A gateway that can read the log continues from there.
+            let _ = store.release(client, lease, false).await;
+            skipped.push(lease.sample);
+        }
+        Err(save::unread(&StoreError(format!(
+            "the progress of {MAX_STORED} equal requests is not readable"
+        ))))
     }
 }

@@ -47,6 +47,8 @@ pub(crate) struct Metrics {
     pub(crate) store_errors: Counter,
     pub(crate) requests_limited: Counter,
     pub(crate) unrecorded_effects: Counter,
+    /// Logs of requests that could not be read, among the damaged records.
+    pub(crate) unreadable_logs: Counter,
     known: Arc<KnownMetrics>,
 }
 
@@ -182,6 +184,7 @@ impl Metrics {
             store_errors: Counter::default(),
             requests_limited: Counter::default(),
             unrecorded_effects: Counter::default(),
+            unreadable_logs: Counter::default(),
             known: Arc::default(),
         }
     }
@@ -273,7 +276,7 @@ impl Metrics {
         registry.register(
             "store_damaged_records",
             "Records of the session store that could not be read",
-            ConstCounter::new(damaged_records),
+            ConstCounter::new(damaged_records + self.unreadable_logs.get()),
         );
         #[cfg(feature = "mcp")]
         if let Some(mcp) = &self.mcp {

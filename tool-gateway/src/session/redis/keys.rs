@@ -82,6 +82,16 @@ impl ClientKeys {
         format!("{}:{}", self.samples(lease.request), lease.sample)
     }
 
+    /// Returns the keys that operations on a sample write: the samples of the request, the sample, its log, and the leases of the client.
+    pub(super) fn of_lease(&self, lease: Lease) -> [String; 4] {
+        [
+            self.samples(lease.request),
+            self.sample(lease),
+            self.log(lease.request, lease.sample),
+            self.leases(),
+        ]
+    }
+
     pub(super) fn log(&self, request: Digest, sample: u64) -> String {
         format!("{}:{sample}", self.key('L', &digits(request)))
     }

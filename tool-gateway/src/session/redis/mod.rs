@@ -209,11 +209,20 @@ impl RedisStore {
         .ok()
     }
 
-    fn segments(&self, key: &str, log: ScriptReply) -> Result<Vec<Vec<u8>>, StoreError> {
-        let segments = log.list()?.into_iter();
-        segments
-            .map(|segment| self.packing.unpack(key, &segment.bytes()?))
-            .collect()
+    /// Reads a log. Returns `None` if the log is damaged, or was written with another encryption key.
+    fn segments(&self, key: &str, log: ScriptReply) -> Result<Option<Vec<Vec<u8>>>, StoreError> {
+        let mut segments = Vec::new();
+        for segment in log.list()? {
+            match self.packing.unpack(key, &segment.bytes()?) {
+                Ok(segment) => segments.push(segment),
+                Err(error) => {
+                    self.damaged.fetch_add(1, Ordering::Relaxed);
+                    tracing::warn!(%error, "the progress of a request in Redis is not readable, so the request does not continue from there");
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(segments))
     }
 
     /// Returns the arguments of a segment in the scripts: the fence, the restart, the position, the segment, whether it is the last one, the
@@ -322,13 +331,9 @@ impl RedisStore {
         let packed = self.packing.pack(&turn, &record.encode()?)?;
         let size = packed.len() + ENTRY_BYTES + saved.calls.len() * CALL_BYTES + saved.keys.len() * KEY_BYTES;
         let sizes = keys.sizes();
-        let [samples, sample, log] = match &saved.progress {
-            Some(Progress { lease, .. }) => [
-                keys.samples(lease.request),
-                keys.sample(*lease),
-                keys.log(lease.request, lease.sample),
-            ],
-            None => [sizes.clone(), sizes.clone(), sizes.clone()],
+        let [samples, sample, log, leases] = match &saved.progress {
+            Some(Progress { lease, .. }) => keys.of_lease(*lease),
+            None => [sizes.clone(), sizes.clone(), sizes.clone(), sizes.clone()],
         };
         let mut all = vec![
             turn,
@@ -340,6 +345,7 @@ impl RedisStore {
             samples,
             sample,
             log,
+            leases,
         ];
         all.extend(saved.calls.iter().map(|call| keys.call(*call)));
         all.extend(saved.keys.iter().map(|name| keys.name(*name)));
@@ -374,12 +380,7 @@ impl RedisStore {
 
     async fn append_segment(&self, client: Digest, progress: Progress) -> Result<Appended, StoreError> {
         let keys = ClientKeys::new(client);
-        let lease = progress.lease;
-        let all = [
-            keys.samples(lease.request),
-            keys.sample(lease),
-            keys.log(lease.request, lease.sample),
-        ];
+        let all = keys.of_lease(progress.lease);
         let arguments = self.segment(&keys, &progress)?;
         let reply = ScriptReply(self.link.write(&self.scripts.append, &all, &arguments).await?);
         let (state, number) = reply.state()?;
@@ -398,7 +399,7 @@ impl RedisStore {
         request: &LeaseRequest<'_>,
     ) -> Result<LeaseOutcome, StoreError> {
         let keys = ClientKeys::new(client);
-        let samples = [keys.samples(request.request)];
+        let samples = [keys.samples(request.request), keys.leases()];
         let mut arguments = vec![
             text(&format!("{:032x}", request.instance)),
             flag(request.is_retry),
@@ -419,9 +420,15 @@ impl RedisStore {
             "held" => Ok(LeaseOutcome::Held {
                 left: Duration::from_millis(number),
             }),
-            "done" => Ok(LeaseOutcome::Done {
-                sample: number,
-                log: self.segments(&log, next()?)?,
+            "done" => Ok(match self.segments(&log, next()?)? {
+                Some(log) => LeaseOutcome::Done { sample: number, log },
+                None => LeaseOutcome::Unreadable {
+                    lease: Lease {
+                        request: request.request,
+                        sample: number,
+                        fence: 0,
+                    },
+                },
             }),
             "taken" => {
                 let lease = Lease {
@@ -429,8 +436,10 @@ impl RedisStore {
                     sample: number,
                     fence: next()?.number()?,
                 };
-                let log = self.segments(&log, next()?)?;
-                Ok(LeaseOutcome::Taken { lease, log })
+                Ok(match self.segments(&log, next()?)? {
+                    Some(log) => LeaseOutcome::Taken { lease, log },
+                    None => LeaseOutcome::Unreadable { lease },
+                })
             }
             _ => Err(invalid()),
         }
@@ -438,11 +447,7 @@ impl RedisStore {
 
     async fn renew_lease(&self, client: Digest, lease: Lease, has_client: bool) -> Result<bool, StoreError> {
         let keys = ClientKeys::new(client);
-        let all = [
-            keys.samples(lease.request),
-            keys.sample(lease),
-            keys.log(lease.request, lease.sample),
-        ];
+        let all = keys.of_lease(lease);
         let mark = if has_client {
             milliseconds(CLIENT_MARK)
         } else {
@@ -459,9 +464,10 @@ impl RedisStore {
     }
 
     async fn release_lease(&self, client: Digest, lease: Lease, is_seen: bool) -> Result<(), StoreError> {
-        let sample = [ClientKeys::new(client).sample(lease)];
+        let keys = ClientKeys::new(client);
+        let all = [keys.sample(lease), keys.leases()];
         let arguments = [decimal(lease.fence), flag(is_seen)];
-        self.link.run(&self.scripts.release, &sample, &arguments).await?;
+        self.link.run(&self.scripts.release, &all, &arguments).await?;
         Ok(())
     }
 

@@ -1,5 +1,5 @@
--- KEYS: samples of the request. ARGV: instance, whether the request is a retry, time of a lease, time of a client's mark, time for which a
--- log is kept, idempotency key or '', numbers of the samples that run in the instance.
+-- KEYS: samples of the request, leases of the client. ARGV: instance, whether the request is a retry, time of a lease, time of a client's
+-- mark, time for which a log is kept, idempotency key or '', numbers of the samples that the instance does not ask for.
 local request = name_of(KEYS[1])
 local instance, is_retry = ARGV[1], ARGV[2] == '1'
 local idempotency_key, is_running = ARGV[6], {}
@@ -76,7 +76,8 @@ for _, number in ipairs(numbers) do
       owner = fields[2],
       ends = tonumber(fields[3] or 0),
       has_client = tonumber(fields[4] or 0) > now,
-      is_done = fields[5] and true,
+      -- Redis may have lost the log.
+      is_done = fields[5] and exists(log_key(number)),
       is_seen = fields[6] and true,
       key = fields[7] or '',
     }

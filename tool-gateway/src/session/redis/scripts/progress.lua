@@ -28,13 +28,17 @@ local function check_segment(sample, log, fence, restart, at, bytes)
   return 'new', replaces
 end
 
--- Appends a new segment, and renews the lease. The last segment ends the lease.
+-- Appends a new segment, and renews the lease. The last segment ends the lease. A sample is done only after its last segment was written.
 local function append_segment(samples, sample, log, replaces, segment)
   local before = redis.call('HMGET', sample, 'until', 'log_bytes')
   local bytes = #segment.bytes + (replaces and 0 or tonumber(before[2] or 0))
   local ends = math.max(tonumber(before[1] or 0), now + segment.lease)
   redis.call('HSET', sample, 'fence', segment.fence, 'log_fence', segment.fence, 'log_restart', segment.restart, 'log_bytes', bytes, 'until', digits(ends))
   add_sample(samples, sample)
+  if replaces then
+    redis.call('DEL', log)
+  end
+  redis.call('RPUSH', log, segment.bytes)
   if segment.is_last then
     redis.call('HSET', sample, 'done', 1)
     set_lease(sample, nil)
@@ -42,10 +46,6 @@ local function append_segment(samples, sample, log, replaces, segment)
     redis.call('HDEL', sample, 'done')
     set_lease(sample, ends)
   end
-  if replaces then
-    redis.call('DEL', log)
-  end
-  redis.call('RPUSH', log, segment.bytes)
   for _, kept in ipairs({ samples, sample, log }) do
     redis.call('PEXPIRE', kept, segment.kept)
   end

@@ -1,4 +1,4 @@
--- KEYS: sample. ARGV: fence, whether a client has received the complete answer.
+-- KEYS: sample, leases of the client. ARGV: fence, whether a client has received the complete answer.
 if redis.call('HGET', KEYS[1], 'fence') == ARGV[1] then
   redis.call('HSET', KEYS[1], 'until', digits(now))
   set_lease(KEYS[1], nil)

@@ -1,4 +1,5 @@
--- KEYS: samples of the request, sample, log. ARGV: fence, time of a lease, time of a client's mark or '', time for which a log is kept.
+-- KEYS: samples of the request, sample, log, leases of the client. ARGV: fence, time of a lease, time of a client's mark or '', time for
+-- which a log is kept.
 local fence = redis.call('HGET', KEYS[2], 'fence')
 if fence and fence ~= ARGV[1] then
   return 0

@@ -1,11 +1,11 @@
--- KEYS: turn, point, turns of the session, session, sessions by expiration, sizes, samples of the request, sample, log, then calls, then
--- names. ARGV: id, session, random token of the operation, record, revision, time to live, whether the turn is suspended, size in bytes,
+-- KEYS: turn, point, turns of the session, session, sessions by expiration, sizes, samples of the request, sample, log, leases of
+-- the client, then calls, then names. ARGV: id, session, random token of the operation, record, revision, time to live, whether the turn is suspended, size in bytes,
 -- maximum number of turns and of bytes of the client, number of calls, then '' or the fence, and with a fence: restart, position, segment,
 -- whether it is the last one, time of a lease, time for which a log is kept.
 local id, session, token = ARGV[1], ARGV[2], ARGV[3]
 local ttl, size = tonumber(ARGV[6]), tonumber(ARGV[8])
 local max_turns, max_bytes = tonumber(ARGV[9]), tonumber(ARGV[10])
-local last_call = 9 + tonumber(ARGV[11])
+local last_call = 10 + tonumber(ARGV[11])
 local life = ttl * (ARGV[7] == '1' and 4 or 1)
 local kept = ttl * 4 + math.ceil(ttl / 4)
 local max_keys, max_removed = 64, 16
@@ -151,7 +151,7 @@ elseif revision > 0 then
   remove_turn(session, id)
 end
 local calls = {}
-for i = 10, last_call do
+for i = 11, last_call do
   calls[#calls + 1] = name_of(KEYS[i])
   redis.call('SET', KEYS[i], id, 'PX', kept)
 end

@@ -8,7 +8,7 @@ use super::{RedisReply, RedisServer, store_of};
 use crate::session::record::SessionId;
 use crate::session::redis::RedisStore;
 use crate::session::redis::keys::ClientKeys;
-use crate::session::store::{LeaseOutcome, LeaseRequest, SavedTurn, SessionStore, StoreError};
+use crate::session::store::{LeaseOutcome, LeaseRequest, Progress, SavedTurn, SessionStore, StoreError};
 use crate::session::tests::{conformance, digest, ids, save, save_with, session_of_key, turn, turn_of_call};
 use crate::session::turn_record::TurnRecord;
 
@@ -236,6 +236,84 @@ async fn damaged_records_are_missing_turns_and_counted() {
         session_of_key(&store, "key").await,
         Some(SessionId::new("a".to_owned()))
     );
+}
+
+/// Gateways with an earlier and a later encryption key use one server.
+#[tokio::test]
+async fn unreadable_progress_is_counted_and_another_sample_is_claimed() {
+    let Some(server) = RedisServer::start() else {
+        return;
+    };
+    let [earlier, later] = [3, 4].map(|key| store_of(&server).with_encryption_key(&[key; 32]));
+    let claim = async |store: &RedisStore, running: &[u64]| {
+        let request = LeaseRequest {
+            request: digest("request"),
+            instance: 1,
+            running,
+            idempotency_key: None,
+            is_retry: true,
+        };
+        store.claim(digest("client"), &request).await.unwrap()
+    };
+    for is_last in [false, true] {
+        let LeaseOutcome::Taken { lease, .. } = claim(&earlier, &[]).await else {
+            panic!("the sample is free");
+        };
+        let progress = Progress {
+            lease,
+            restart: 0,
+            at: 0,
+            segment: b"segment".to_vec(),
+            is_last,
+        };
+        earlier.append(digest("client"), progress).await.unwrap();
+        earlier.release(digest("client"), lease, false).await.unwrap();
+        let LeaseOutcome::Unreadable { lease } = claim(&later, &[]).await else {
+            panic!("the log has another key");
+        };
+        assert_eq!(lease.fence == 0, is_last);
+        later.release(digest("client"), lease, false).await.unwrap();
+        let claimed = claim(&later, &[lease.sample]).await;
+        assert!(matches!(claimed, LeaseOutcome::Taken { lease, log } if lease.sample == 1 && log.is_empty()));
+    }
+    assert_eq!(later.damaged_records(), 2);
+    assert!(matches!(claim(&earlier, &[]).await, LeaseOutcome::Done { log, .. } if log == [b"segment"]));
+}
+
+/// Redis loses the log of a complete sample.
+#[tokio::test]
+async fn sample_without_its_log_is_free() {
+    let Some(server) = RedisServer::start() else {
+        return;
+    };
+    let store = store_of(&server);
+    let request = LeaseRequest {
+        request: digest("request"),
+        instance: 1,
+        running: &[],
+        idempotency_key: None,
+        is_retry: true,
+    };
+    let claim = async || store.claim(digest("client"), &request).await.unwrap();
+    let LeaseOutcome::Taken { lease, .. } = claim().await else {
+        panic!("the sample is free");
+    };
+    let progress = |lease| Progress {
+        lease,
+        restart: 0,
+        at: 0,
+        segment: b"segment".to_vec(),
+        is_last: true,
+    };
+    store.append(digest("client"), progress(lease)).await.unwrap();
+    let keys = ClientKeys::new(digest("client"));
+    server.run(&["DEL", &keys.log(digest("request"), 0)]);
+    let LeaseOutcome::Taken { lease, log } = claim().await else {
+        panic!("the log is lost");
+    };
+    assert!(log.is_empty());
+    store.append(digest("client"), progress(lease)).await.unwrap();
+    assert!(matches!(claim().await, LeaseOutcome::Done { log, .. } if log == [b"segment"]));
 }
 
 #[tokio::test]
