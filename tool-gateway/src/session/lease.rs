@@ -11,6 +11,10 @@ pub const LEASE_TIME: Duration = Duration::from_secs(15);
 /// every 5 seconds, and may take 2 seconds.
 pub const CLIENT_MARK: Duration = Duration::from_secs(7);
 
+/// Time for which a complete answer that no client has received is also for equal requests without a sign of a retry. A gateway keeps the
+/// answer in memory as long.
+pub const UNSEEN_TIME: Duration = Duration::from_secs(600);
+
 /// A gateway's right to run a sample of the answer to a request, until the lease expires. A later owner has a greater fence, and the writes
 /// of an earlier owner are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,15 +67,16 @@ pub enum LeaseOutcome {
     },
     /// The sample is complete.
     Done {
-        /// Number of the sample.
-        sample: u64,
+        /// Last lease of the sample, with which the gateway [releases](super::store::SessionStore::release) the sample again when a client has
+        /// received the answer.
+        lease: Lease,
         /// Segments of the progress, which contain the answer.
         log: Vec<Vec<u8>>,
     },
     /// The progress of the sample is damaged, or was written with another encryption key. The gateway releases the lease, and claims another
     /// sample.
     Unreadable {
-        /// The lease of an incomplete sample, or a lease with fence 0.
+        /// The lease, or the last lease of a complete sample.
         lease: Lease,
     },
 }

@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 
 use super::chain::Digest;
-use super::lease::{Appended, CLIENT_MARK, LEASE_TIME, Lease, LeaseOutcome, LeaseRequest, Progress};
+use super::lease::{
+    Appended, CLIENT_MARK, LEASE_TIME, Lease, LeaseOutcome, LeaseRequest, Progress, UNSEEN_TIME,
+};
 use crate::fold_map::FoldMap;
 
 /// Leases of the requests of all clients.
@@ -36,7 +38,8 @@ struct Sample {
     until: Instant,
     /// Time until which the owner has a connected client.
     client_until: Instant,
-    is_done: bool,
+    /// Time of the last segment of a complete sample.
+    done: Option<Instant>,
     /// Whether a client has received the end of the answer.
     is_seen: bool,
     log: SampleLog,
@@ -63,7 +66,12 @@ enum SampleChoice {
 
 impl Sample {
     fn has_lease(&self, now: Instant) -> bool {
-        !self.is_done && self.until > now
+        self.done.is_none() && self.until > now
+    }
+
+    /// Returns whether no client has received the answer for so long that only retries get it.
+    fn is_left(&self, now: Instant) -> bool {
+        !self.is_seen && self.done.is_some_and(|done| done + UNSEEN_TIME < now)
     }
 
     /// Returns whether the sample is kept. A lease that was never claimed again ends after its time.
@@ -76,7 +84,7 @@ impl Sample {
         // An instance does not wait for its own claim, whose answer was lost.
         if self.has_lease(now) && self.owner != instance {
             SampleChoice::Held(self.until - now)
-        } else if self.is_done {
+        } else if self.done.is_some() {
             SampleChoice::Done(number)
         } else {
             SampleChoice::Taken(number)
@@ -92,7 +100,7 @@ impl Sample {
             idempotency_key: None,
             until: now,
             client_until: now,
-            is_done: false,
+            done: None,
             is_seen: false,
             log: SampleLog::default(),
             changed: now,
@@ -112,7 +120,7 @@ impl Sample {
                 .or(before.as_ref().and_then(|sample| sample.idempotency_key)),
             until: now + LEASE_TIME,
             client_until: now + CLIENT_MARK,
-            is_done: false,
+            done: None,
             is_seen: false,
             log: before.map(|sample| sample.log).unwrap_or_default(),
             changed: now,
@@ -146,6 +154,7 @@ impl LeaseRequest<'_> {
                         seen = seen.or(Some(SampleChoice::Reused(*number)));
                     }
                 }
+                SampleChoice::Done(_) if !self.is_retry && sample.is_left(now) => {}
                 SampleChoice::Done(_) if sample.is_seen => seen = Some(SampleChoice::Done(*number)),
                 // Its client may be receiving the answer.
                 joined @ SampleChoice::Done(_) if sample.client_until > now => held = held.or(Some(joined)),
@@ -171,9 +180,17 @@ impl LocalLeases {
         let (number, before) = match claimed.choose(samples, now) {
             SampleChoice::Held(left) => return LeaseOutcome::Held { left },
             SampleChoice::Done(sample) => {
-                let log = samples.get(&sample).map(|sample| sample.log.segments.clone());
-                let log = log.unwrap_or_default();
-                return LeaseOutcome::Done { sample, log };
+                let stored = samples.get(&sample);
+                let lease = Lease {
+                    request,
+                    sample,
+                    fence: stored.map_or(0, |stored| stored.fence),
+                };
+                let log = stored.map(|stored| stored.log.segments.clone());
+                return LeaseOutcome::Done {
+                    lease,
+                    log: log.unwrap_or_default(),
+                };
             }
             SampleChoice::Taken(number) => (number, samples.remove(&number)),
             SampleChoice::Reused(number) => {
@@ -223,8 +240,8 @@ impl LocalLeases {
             }
             log.segments.push(progress.segment);
             sample.changed = now;
-            sample.is_done = progress.is_last;
-            if !sample.is_done {
+            sample.done = progress.is_last.then_some(now);
+            if sample.done.is_none() {
                 sample.until = sample.until.max(now + LEASE_TIME);
             }
             Appended::Kept

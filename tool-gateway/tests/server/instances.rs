@@ -323,6 +323,35 @@ async fn answer_that_a_client_has_is_only_for_retries() {
     assert_eq!(instances.one.runs.begun().len(), 2);
 }
 
+/// The client leaves before the end of its answer. Its retry receives the answer, on the gateway of the turn or on another one.
+#[tokio::test(start_paused = true)]
+async fn answer_that_a_retry_has_received_is_only_for_retries() {
+    for is_elsewhere in [false, true] {
+        let instances = Instances::new(&[says(&[call("write", "a")]), says(&[text("Done.")])]);
+        let mut chat = Chat::new(true);
+        chat.messages().push(user("go"));
+        let unread = instances.one.send(post("/v1/messages", &chat.body, &[])).await;
+        wait(10_000).await;
+        drop(unread);
+        wait(10_000).await;
+        let other = if is_elsewhere {
+            &instances.two
+        } else {
+            &instances.one
+        };
+        let retried = retry(other, &chat).await;
+        assert_eq!(retried.text(), "Done.");
+        assert_eq!(instances.one.runs.begun(), ["write a"]);
+        wait(500).await;
+        let branch = chat.ask(&instances.three).await;
+        assert_ne!(branch.session().0, retried.session().0, "{is_elsewhere}");
+        assert_eq!(instances.one.runs.begun().len(), 2, "{is_elsewhere}");
+        let again = retry(&instances.two, &chat).await;
+        assert_eq!(again.text(), "Done.");
+        assert_eq!(instances.one.runs.begun().len(), 2, "{is_elsewhere}");
+    }
+}
+
 /// Stores.md 5: the lease is renewed without the client, and an equal request joins the turn.
 #[tokio::test(start_paused = true)]
 async fn call_that_must_not_be_cut_keeps_its_lease_without_a_client() {

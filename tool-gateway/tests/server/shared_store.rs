@@ -1,4 +1,4 @@
-//! [`Instances`]: two gateways over one store.
+//! [`Instances`]: three gateways over one store.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
@@ -145,19 +145,20 @@ impl SessionStore for SharedStore {
     }
 }
 
-/// Two gateways with one upstream and one record of the calls.
+/// Three gateways with one upstream and one record of the calls.
 pub(crate) struct Instances {
     pub(crate) one: Lab,
     pub(crate) two: Lab,
+    pub(crate) three: Lab,
     /// Running turns of the first gateway.
     pub(crate) turns: Turns,
     /// Whether the first gateway has lost the store.
     pub(crate) is_cut: Arc<AtomicBool>,
-    /// Number of records that both gateways have loaded.
+    /// Number of records that the gateways have loaded.
     pub(crate) loaded: Arc<AtomicUsize>,
     /// Number of next writes before which the store loses all segments.
     pub(crate) losses: Arc<AtomicUsize>,
-    /// Whether both gateways read logs with a damaged segment.
+    /// Whether the gateways read logs with a damaged segment.
     pub(crate) is_damaged: Arc<AtomicBool>,
     store: Arc<RwLock<Arc<MemoryStore>>>,
 }
@@ -197,6 +198,7 @@ impl Instances {
             turns: one.turns(),
             one: lab(one),
             two: lab(gateway(&Arc::default())),
+            three: lab(gateway(&Arc::default())),
             is_cut,
             loaded,
             losses,

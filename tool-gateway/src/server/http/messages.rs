@@ -107,6 +107,9 @@ pub(crate) async fn messages(
     match joined {
         Joined::Same(watcher) => {
             shared.metrics.turn(TurnEnd::Joined);
+            if let Some((turn, lease)) = watcher.unseen() {
+                shared.record_delivery(client.digest, lease, turn);
+            }
             let session = session_header(&watcher.session(), found);
             Ok(answer(watcher, is_stream, session).await)
         }

@@ -116,8 +116,7 @@ impl StoredTurns for RequestTurns<'_> {
                     Ok(checkpoint) => return Ok(Some(ClaimedTurn { lease, checkpoint })),
                     Err(Unreadable) => lease,
                 },
-                LeaseOutcome::Done { sample, log } => {
-                    let lease = self.request.local_lease(sample);
+                LeaseOutcome::Done { lease, log } => {
                     // Without its last segments, the log has no answer.
                     if let Ok(Some(checkpoint)) = self.read(&log)
                         && checkpoint.is_complete()

@@ -51,6 +51,23 @@ impl Leases {
         self.until_released().await;
     }
 
+    /// Records in the store that a client receives the answer of a complete turn: the next equal request is another sample, except for a
+    /// retry.
+    pub(crate) fn record_delivery(
+        self: &Arc<Self>,
+        store: &Arc<dyn SessionStore>,
+        client: Digest,
+        lease: Lease,
+        turn: Arc<RunningTurn>,
+    ) {
+        let (store, held) = (Arc::clone(store), self.hold());
+        tokio::spawn(async move {
+            if held.until_received(&turn).await {
+                let _ = store.release(client, lease, true).await;
+            }
+        });
+    }
+
     /// Counts a lease until its release.
     fn hold(self: &Arc<Self>) -> HeldLease {
         self.held.send_modify(|held| *held += 1);
@@ -60,6 +77,17 @@ impl Leases {
 
 /// A lease that is not released yet.
 struct HeldLease(Arc<Leases>);
+
+impl HeldLease {
+    /// Waits until a client has received the answer, no client waits for it, or the gateway is stopped. Returns whether a client has
+    /// received the answer.
+    async fn until_received(&self, turn: &RunningTurn) -> bool {
+        tokio::select! {
+            () = self.0.closing.cancelled() => turn.is_received(),
+            received = turn.until_received() => received,
+        }
+    }
+}
 
 impl Drop for HeldLease {
     fn drop(&mut self) {
@@ -209,11 +237,7 @@ impl Renewals {
         let Some(turn) = turn.filter(|_| !seen) else {
             return;
         };
-        let seen = tokio::select! {
-            () = self.held.0.closing.cancelled() => turn.is_received(),
-            received = turn.until_received() => received,
-        };
-        if seen {
+        if self.held.until_received(&turn).await {
             let _ = self.store.release(self.client, self.lease, true).await;
         }
     }

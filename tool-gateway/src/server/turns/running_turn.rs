@@ -17,6 +17,7 @@ use super::session_state::StateMap;
 use super::upstream_headers::UpstreamHeaders;
 use crate::session::chain::Digest;
 use crate::session::record::SessionId;
+use crate::session::store::Lease;
 use crate::turn::action::Sent;
 use crate::turn::machine::TurnMachine;
 use crate::turn::thinking::RefusedThinking;
@@ -55,6 +56,8 @@ struct RunState {
     is_abandoned: bool,
     /// Whether a client has received the whole output.
     is_delivered: bool,
+    /// Lease of the turn among the gateways of the store.
+    lease: Option<Lease>,
     checkpoint: Option<Checkpoint>,
 }
 
@@ -245,6 +248,10 @@ impl RunningTurn {
         let before = std::mem::replace(&mut state.checkpoint_bytes, bytes);
         self.kept.subtract(before);
         state.checkpoint = Some(checkpoint);
+    }
+
+    pub(crate) fn set_lease(&self, lease: Lease) {
+        self.lock().lease = Some(lease);
     }
 
     pub(crate) fn checkpoint(&self) -> Option<Checkpoint> {
@@ -438,6 +445,14 @@ impl Watcher {
             state.end.clone().map(Err)
         };
         self.running.until(headers).await
+    }
+
+    /// Returns the turn with its lease, if the turn is complete and no client has received its answer.
+    pub(crate) fn unseen(&self) -> Option<(Arc<RunningTurn>, Lease)> {
+        let state = self.running.lock();
+        let is_unseen = matches!(state.end, Some(RunEnd::Done)) && !state.is_delivered;
+        let lease = state.lease.filter(|lease| is_unseen && lease.fence > 0)?;
+        Some((Arc::clone(&self.running), lease))
     }
 
     /// Returns the headers of the upstream's response.

@@ -76,6 +76,11 @@ impl Shared {
         LeaseKeeper::start(&self.leases, &self.store, client, lease, turn)
     }
 
+    /// Records in the store that a client receives the answer of a complete turn, after the lease of the turn.
+    pub(crate) fn record_delivery(&self, client: Digest, lease: Lease, turn: Arc<RunningTurn>) {
+        self.leases.record_delivery(&self.store, client, lease, turn);
+    }
+
     /// Returns whether the response to a request may have calls that are recovered from text.
     pub(crate) fn recovers_text_calls(&self, request: &MessagesRequest) -> bool {
         let Some(reader) = self.upstream.text_calls().filter(|reader| reader.rules.is_on()) else {

@@ -206,6 +206,7 @@ impl TurnTable {
                 Some(checkpoint) => RunningTurn::from_checkpoint(checkpoint, &bytes),
                 None => RunningTurn::begin(session.clone(), &bytes),
             };
+            running.set_lease(lease);
             turns.insert(client, request, lease.sample, Arc::clone(&running));
             turns.make_room(client, &self.bytes, None);
             (running, watcher)

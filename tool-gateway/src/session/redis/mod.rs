@@ -22,7 +22,7 @@ use self::packing::Packing;
 use self::replies::{ScriptReply, invalid};
 use self::scripts::Scripts;
 use super::chain::Digest;
-use super::lease::{CLIENT_MARK, LEASE_TIME};
+use super::lease::{CLIENT_MARK, LEASE_TIME, UNSEEN_TIME};
 use super::record::{Session, SessionId};
 use super::store::{
     Appended, DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, FoundCall, FoundEntries,
@@ -406,6 +406,7 @@ impl RedisStore {
             milliseconds(LEASE_TIME),
             milliseconds(CLIENT_MARK),
             milliseconds(LOG_TIME),
+            milliseconds(UNSEEN_TIME),
             request
                 .idempotency_key
                 .map_or_else(Vec::new, |key| text(&key.to_hex())),
@@ -420,23 +421,14 @@ impl RedisStore {
             "held" => Ok(LeaseOutcome::Held {
                 left: Duration::from_millis(number),
             }),
-            "done" => Ok(match self.segments(&log, next()?)? {
-                Some(log) => LeaseOutcome::Done { sample: number, log },
-                None => LeaseOutcome::Unreadable {
-                    lease: Lease {
-                        request: request.request,
-                        sample: number,
-                        fence: 0,
-                    },
-                },
-            }),
-            "taken" => {
+            "done" | "taken" => {
                 let lease = Lease {
                     request: request.request,
                     sample: number,
                     fence: next()?.number()?,
                 };
                 Ok(match self.segments(&log, next()?)? {
+                    Some(log) if state == "done" => LeaseOutcome::Done { lease, log },
                     Some(log) => LeaseOutcome::Taken { lease, log },
                     None => LeaseOutcome::Unreadable { lease },
                 })

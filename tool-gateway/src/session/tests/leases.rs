@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{digest, turn};
-use crate::session::lease::{CLIENT_MARK, LEASE_TIME};
+use crate::session::lease::{CLIENT_MARK, LEASE_TIME, UNSEEN_TIME};
 use crate::session::memory::MemoryStore;
 use crate::session::store::{
     Appended, Lease, LeaseOutcome, LeaseRequest, Progress, SaveOutcome, SavedTurn, SessionStore,
@@ -121,7 +121,7 @@ pub(crate) async fn keeps_lost_leases(store: &dyn SessionStore, lose: impl Fn())
     assert_eq!(
         two.claim("lost", true).await,
         LeaseOutcome::Done {
-            sample: 0,
+            lease,
             log: vec![b"all".to_vec()]
         }
     );
@@ -145,6 +145,7 @@ pub(crate) async fn has_leases(store: &dyn SessionStore, wait: impl AsyncFn(Dura
     has_samples(one, two).await;
     replaces_a_log(one).await;
     joins_by_key(one, two).await;
+    leaves_an_old_answer_to_retries(one, two, &wait).await;
     has_leases_of_a_client(one, &wait).await;
 }
 
@@ -159,7 +160,7 @@ async fn is_taken_once(one: Instance<'_>, two: Instance<'_>) {
     assert_eq!(one.append(lease, 2, "c", false).await, Appended::Gap { have: 1 });
     assert_eq!(one.append(lease, 1, "b", true).await, Appended::Kept);
     let done = LeaseOutcome::Done {
-        sample: 0,
+        lease,
         log: vec![b"a".to_vec(), b"b".to_vec()],
     };
     assert_eq!(two.claim("once", true).await, done);
@@ -238,7 +239,7 @@ async fn has_samples(one: Instance<'_>, two: Instance<'_>) {
     one.release(first, true).await;
     let third = Instance { number: 3, ..one };
     let sample = |claimed| match claimed {
-        LeaseOutcome::Done { sample, .. } => sample,
+        LeaseOutcome::Done { lease, .. } => lease.sample,
         other => panic!("{other:?}"),
     };
     assert_eq!(sample(third.claim("samples", true).await), 1);
@@ -291,7 +292,7 @@ async fn joins_by_key(one: Instance<'_>, two: Instance<'_>) {
     assert_eq!(two.append(second, 0, "b", true).await, Appended::Kept);
     two.release(second, true).await;
     let done = LeaseOutcome::Done {
-        sample: 1,
+        lease: second,
         log: vec![b"b".to_vec()],
     };
     assert_eq!(claim(false, Some("b")).await, done);
@@ -305,6 +306,29 @@ async fn joins_by_key(one: Instance<'_>, two: Instance<'_>) {
         other => panic!("{other:?}"),
     }
     assert_eq!(claim(false, Some("b")).await, done);
+}
+
+/// An answer that no client has received is for all equal requests for a time, and then for retries.
+async fn leaves_an_old_answer_to_retries(
+    one: Instance<'_>,
+    two: Instance<'_>,
+    wait: &impl AsyncFn(Duration),
+) {
+    let (left, _) = one.take("unseen", false).await;
+    assert_eq!(one.append(left, 0, "a", true).await, Appended::Kept);
+    one.release(left, false).await;
+    wait(UNSEEN_TIME - Duration::from_secs(5)).await;
+    let done = LeaseOutcome::Done {
+        lease: left,
+        log: vec![b"a".to_vec()],
+    };
+    assert_eq!(two.claim("unseen", false).await, done);
+    wait(Duration::from_secs(10)).await;
+    let (other, log) = two.take("unseen", false).await;
+    assert_eq!((other.sample, log.len()), (1, 0));
+    let third = Instance { number: 3, ..one };
+    assert_eq!(third.claim("unseen", true).await, done);
+    two.release(other, false).await;
 }
 
 /// The gateway asks whether a turn of a client may not be stored yet.

@@ -1,9 +1,10 @@
 -- KEYS: samples of the request, leases of the client. ARGV: instance, whether the request is a retry, time of a lease, time of a client's
--- mark, time for which a log is kept, idempotency key or '', numbers of the samples that the instance does not ask for.
+-- mark, time for which a log is kept, time for which an answer that no client has received is for all equal requests, idempotency key or '',
+-- numbers of the samples that the instance does not ask for.
 local request = name_of(KEYS[1])
 local instance, is_retry = ARGV[1], ARGV[2] == '1'
-local idempotency_key, is_running = ARGV[6], {}
-for i = 7, #ARGV do
+local idempotency_key, is_running = ARGV[7], {}
+for i = 8, #ARGV do
   is_running[tonumber(ARGV[i])] = true
 end
 local numbers = {}
@@ -21,7 +22,7 @@ local function log_key(number)
 end
 
 local function done(number)
-  return { 'done', number, redis.call('LRANGE', log_key(number), 0, -1) }
+  return { 'done', number, redis.call('HGET', sample_key(number), 'fence'), redis.call('LRANGE', log_key(number), 0, -1) }
 end
 
 -- Gives the lease to the instance, with a fence that is greater than all earlier fences of the sample, also of lost ones.
@@ -78,6 +79,7 @@ for _, number in ipairs(numbers) do
       has_client = tonumber(fields[4] or 0) > now,
       -- Redis may have lost the log.
       is_done = fields[5] and exists(log_key(number)),
+      is_old = fields[5] and now - fields[5] > tonumber(ARGV[6]),
       is_seen = fields[6] and true,
       key = fields[7] or '',
     }
@@ -97,9 +99,9 @@ for _, sample in ipairs(samples) do
     if is_retried and not held then
       held = sample
     end
-  elseif state == 'done' and sample.is_seen then
+  elseif state == 'done' and (sample.is_seen or sample.is_old and not is_retry) then
     -- A retry with the key of the sample gets its answer.
-    if is_retried or not is_retry and sample.key == '' and not seen then
+    if is_retried or not is_retry and sample.is_seen and sample.key == '' and not seen then
       seen = sample.number
     end
   elseif state == 'done' and sample.has_client then

@@ -40,7 +40,7 @@ local function append_segment(samples, sample, log, replaces, segment)
   end
   redis.call('RPUSH', log, segment.bytes)
   if segment.is_last then
-    redis.call('HSET', sample, 'done', 1)
+    redis.call('HSET', sample, 'done', digits(now))
     set_lease(sample, nil)
   else
     redis.call('HDEL', sample, 'done')

@@ -256,22 +256,22 @@ async fn unreadable_progress_is_counted_and_another_sample_is_claimed() {
         store.claim(digest("client"), &request).await.unwrap()
     };
     for is_last in [false, true] {
-        let LeaseOutcome::Taken { lease, .. } = claim(&earlier, &[]).await else {
+        let LeaseOutcome::Taken { lease: first, .. } = claim(&earlier, &[]).await else {
             panic!("the sample is free");
         };
         let progress = Progress {
-            lease,
+            lease: first,
             restart: 0,
             at: 0,
             segment: b"segment".to_vec(),
             is_last,
         };
         earlier.append(digest("client"), progress).await.unwrap();
-        earlier.release(digest("client"), lease, false).await.unwrap();
+        earlier.release(digest("client"), first, false).await.unwrap();
         let LeaseOutcome::Unreadable { lease } = claim(&later, &[]).await else {
             panic!("the log has another key");
         };
-        assert_eq!(lease.fence == 0, is_last);
+        assert_eq!((lease.sample, is_last), (0, lease == first));
         later.release(digest("client"), lease, false).await.unwrap();
         let claimed = claim(&later, &[lease.sample]).await;
         assert!(matches!(claimed, LeaseOutcome::Taken { lease, log } if lease.sample == 1 && log.is_empty()));
