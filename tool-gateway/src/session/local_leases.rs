@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::chain::Digest;
 use super::lease::{
-    Appended, CLIENT_MARK, LEASE_TIME, Lease, LeaseOutcome, LeaseRequest, Progress, UNSEEN_TIME,
+    Appended, CLIENT_MARK, LEASE_TIME, Lease, LeaseOutcome, LeaseRequest, MAX_SAMPLES, Progress, UNSEEN_TIME,
 };
 use crate::fold_map::FoldMap;
 
@@ -162,6 +162,13 @@ impl LeaseRequest<'_> {
             }
         }
         held.or(seen).unwrap_or_else(|| {
+            if samples.len() as u64 >= MAX_SAMPLES
+                && let Some((oldest, _)) = others()
+                    .filter(|(_, sample)| sample.done.is_some())
+                    .min_by_key(|(_, sample)| (!sample.is_seen, sample.fence))
+            {
+                return SampleChoice::Reused(*oldest);
+            }
             let is_free = |number: &u64| !samples.contains_key(number) && !is_running(number);
             // One of these numbers is free.
             let mut numbers = 0..=(samples.len() + self.running.len()) as u64;
@@ -197,6 +204,7 @@ impl LocalLeases {
                 let mut before = samples.remove(&number);
                 if let Some(before) = &mut before {
                     before.log = SampleLog::default();
+                    before.idempotency_key = None;
                 }
                 (number, before)
             }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{digest, turn};
-use crate::session::lease::{CLIENT_MARK, LEASE_TIME, UNSEEN_TIME};
+use crate::session::lease::{CLIENT_MARK, LEASE_TIME, MAX_SAMPLES, UNSEEN_TIME};
 use crate::session::memory::MemoryStore;
 use crate::session::store::{
     Appended, Lease, LeaseOutcome, LeaseRequest, Progress, SaveOutcome, SavedTurn, SessionStore,
@@ -146,6 +146,7 @@ pub(crate) async fn has_leases(store: &dyn SessionStore, wait: impl AsyncFn(Dura
     replaces_a_log(one).await;
     joins_by_key(one, two).await;
     leaves_an_old_answer_to_retries(one, two, &wait).await;
+    has_few_samples(one).await;
     has_leases_of_a_client(one, &wait).await;
 }
 
@@ -329,6 +330,29 @@ async fn leaves_an_old_answer_to_retries(
     let third = Instance { number: 3, ..one };
     assert_eq!(third.claim("unseen", true).await, done);
     two.release(other, false).await;
+}
+
+/// Requests with many idempotency keys have few samples. A new one replaces the oldest answer.
+async fn has_few_samples(one: Instance<'_>) {
+    let claim = async |number: u64| {
+        let key = format!("key {number}");
+        one.claim_with_key("many", false, Some(&key)).await
+    };
+    for number in 0..MAX_SAMPLES + 5 {
+        let LeaseOutcome::Taken { lease, log } = claim(number).await else {
+            panic!("the key is new");
+        };
+        assert_eq!((lease.sample, log.len()), (number % MAX_SAMPLES, 0));
+        assert_eq!(one.append(lease, 0, "a", true).await, Appended::Kept);
+        one.release(lease, true).await;
+    }
+    for number in [MAX_SAMPLES - 1, MAX_SAMPLES, MAX_SAMPLES + 4] {
+        assert!(
+            matches!(claim(number).await, LeaseOutcome::Done { .. }),
+            "{number}"
+        );
+    }
+    assert!(matches!(claim(0).await, LeaseOutcome::Taken { .. }));
 }
 
 /// The gateway asks whether a turn of a client may not be stored yet.

@@ -1,6 +1,9 @@
 -- KEYS: samples of the request, leases of the client. ARGV: instance, whether the request is a retry, time of a lease, time of a client's
 -- mark, time for which a log is kept, time for which an answer that no client has received is for all equal requests, idempotency key or '',
 -- numbers of the samples that the instance does not ask for.
+-- Maximum number of samples of a request, unless more of them run.
+local max_samples = 64
+
 local request = name_of(KEYS[1])
 local instance, is_retry = ARGV[1], ARGV[2] == '1'
 local idempotency_key, is_running = ARGV[7], {}
@@ -67,13 +70,15 @@ local function join(sample)
   return take(sample.number, false)
 end
 
-local is_known, samples = {}, {}
+local is_known, known, samples = {}, 0, {}
 for _, number in ipairs(numbers) do
   local fields = redis.call('HMGET', sample_key(number), 'fence', 'owner', 'until', 'client', 'done', 'seen', 'key')
   is_known[number] = fields[1] and true
+  known = known + (fields[1] and 1 or 0)
   if fields[1] and not is_running[number] then
     samples[#samples + 1] = {
       number = number,
+      fence = tonumber(fields[1]),
       owner = fields[2],
       ends = tonumber(fields[3] or 0),
       has_client = tonumber(fields[4] or 0) > now,
@@ -117,6 +122,19 @@ elseif seen and is_retry then
   return done(seen)
 elseif seen then
   return take(seen, true)
+end
+if known >= max_samples then
+  -- The oldest answer makes room, first of all one that a client has received.
+  local oldest
+  for _, sample in ipairs(samples) do
+    local is_better = not oldest or sample.is_seen and not oldest.is_seen
+    if sample.is_done and (is_better or sample.is_seen == oldest.is_seen and sample.fence < oldest.fence) then
+      oldest = sample
+    end
+  end
+  if oldest then
+    return take(oldest.number, true)
+  end
 end
 local free = 0
 while is_known[free] or is_running[free] do
