@@ -15,6 +15,9 @@ pub const CLIENT_MARK: Duration = Duration::from_secs(7);
 /// answer in memory as long.
 pub const UNSEEN_TIME: Duration = Duration::from_secs(600);
 
+/// Time for which an answer is kept for retries after a client has received it.
+pub const SEEN_TIME: Duration = Duration::from_secs(600);
+
 /// Maximum number of samples of a request that a store keeps, unless more of them run. A further sample replaces the oldest answer.
 pub const MAX_SAMPLES: u64 = 64;
 

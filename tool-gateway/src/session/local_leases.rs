@@ -8,7 +8,8 @@ use tokio::time::Instant;
 
 use super::chain::Digest;
 use super::lease::{
-    Appended, CLIENT_MARK, LEASE_TIME, Lease, LeaseOutcome, LeaseRequest, MAX_SAMPLES, Progress, UNSEEN_TIME,
+    Appended, CLIENT_MARK, LEASE_TIME, Lease, LeaseOutcome, LeaseRequest, MAX_SAMPLES, Progress, SEEN_TIME,
+    UNSEEN_TIME,
 };
 use crate::fold_map::FoldMap;
 
@@ -40,8 +41,8 @@ struct Sample {
     client_until: Instant,
     /// Time of the last segment of a complete sample.
     done: Option<Instant>,
-    /// Whether a client has received the end of the answer.
-    is_seen: bool,
+    /// Time at which a client has received the end of the answer.
+    seen: Option<Instant>,
     log: SampleLog,
     changed: Instant,
 }
@@ -71,12 +72,16 @@ impl Sample {
 
     /// Returns whether no client has received the answer for so long that only retries get it.
     fn is_left(&self, now: Instant) -> bool {
-        !self.is_seen && self.done.is_some_and(|done| done + UNSEEN_TIME < now)
+        self.seen.is_none() && self.done.is_some_and(|done| done + UNSEEN_TIME < now)
     }
 
     /// Returns whether the sample is kept. A lease that was never claimed again ends after its time.
     fn is_kept(&self, now: Instant) -> bool {
-        self.changed + LOG_TIME > now || self.has_lease(now)
+        let is_expired = match self.seen {
+            Some(seen) => seen + SEEN_TIME <= now,
+            None => self.changed + LOG_TIME <= now,
+        };
+        !is_expired || self.has_lease(now)
     }
 
     /// Returns the choice of this sample.
@@ -101,7 +106,7 @@ impl Sample {
             until: now,
             client_until: now,
             done: None,
-            is_seen: false,
+            seen: None,
             log: SampleLog::default(),
             changed: now,
         }
@@ -121,7 +126,7 @@ impl Sample {
             until: now + LEASE_TIME,
             client_until: now + CLIENT_MARK,
             done: None,
-            is_seen: false,
+            seen: None,
             log: before.map(|sample| sample.log).unwrap_or_default(),
             changed: now,
         }
@@ -148,14 +153,14 @@ impl LeaseRequest<'_> {
                 joined @ SampleChoice::Held(_) if sample.client_until > now => {
                     held = held.or(Some(joined).filter(|_| is_retried));
                 }
-                SampleChoice::Done(_) if !is_retried && sample.is_seen => {
+                SampleChoice::Done(_) if !is_retried && sample.seen.is_some() => {
                     // A retry with the key of the sample gets its answer.
                     if !self.is_retry && sample.idempotency_key.is_none() {
                         seen = seen.or(Some(SampleChoice::Reused(*number)));
                     }
                 }
                 SampleChoice::Done(_) if !self.is_retry && sample.is_left(now) => {}
-                SampleChoice::Done(_) if sample.is_seen => seen = Some(SampleChoice::Done(*number)),
+                SampleChoice::Done(_) if sample.seen.is_some() => seen = Some(SampleChoice::Done(*number)),
                 // Its client may be receiving the answer.
                 joined @ SampleChoice::Done(_) if sample.client_until > now => held = held.or(Some(joined)),
                 joined => return joined,
@@ -165,7 +170,7 @@ impl LeaseRequest<'_> {
             if samples.len() as u64 >= MAX_SAMPLES
                 && let Some((oldest, _)) = others()
                     .filter(|(_, sample)| sample.done.is_some())
-                    .min_by_key(|(_, sample)| (!sample.is_seen, sample.fence))
+                    .min_by_key(|(_, sample)| (sample.seen.is_none(), sample.fence))
             {
                 return SampleChoice::Reused(*oldest);
             }
@@ -275,7 +280,9 @@ impl LocalLeases {
             && sample.fence == lease.fence
         {
             sample.until = Instant::now();
-            sample.is_seen |= is_seen;
+            if is_seen {
+                sample.seen = Some(Instant::now());
+            }
         }
     }
 
@@ -350,5 +357,12 @@ mod tests {
             leases.lock().keys().map(|key| key.request).collect::<Vec<_>>(),
             [digest("renewed")]
         );
+        leases.release(digest("client"), lease, true);
+        tokio::time::advance(SEEN_TIME / 2).await;
+        leases.remove_expired();
+        assert_eq!(leases.lock().len(), 1);
+        tokio::time::advance(SEEN_TIME / 2).await;
+        leases.remove_expired();
+        assert!(leases.lock().is_empty());
     }
 }

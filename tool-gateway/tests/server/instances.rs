@@ -473,6 +473,29 @@ async fn turn_whose_log_is_not_readable_begins_again() {
     assert_eq!(instances.one.runs.begun(), ["write a", "write a"]);
 }
 
+/// The gateway is cut off from the store for longer than the store keeps an answer, and runs no further call.
+#[tokio::test(start_paused = true)]
+async fn lease_is_not_renewed_after_a_long_time() {
+    let instances = Instances::new(&[
+        says(&[slow_call("write", "a", 590_000)]),
+        says(&[call("write", "b")]),
+        says(&[text("Done.")]),
+    ]);
+    let chat = go();
+    let later = async {
+        while instances.one.runs.begun().is_empty() {
+            wait(10).await;
+        }
+        instances.is_cut.store(true, Ordering::SeqCst);
+        instances.lose_all();
+        wait(400_000).await;
+        instances.is_cut.store(false, Ordering::SeqCst);
+    };
+    let (first, ()) = tokio::join!(chat.ask(&instances.one), later);
+    assert_ne!(first.status, 200, "{}", first.message);
+    assert_eq!(instances.one.runs.begun(), ["write a"]);
+}
+
 /// A model cannot read a file of another machine.
 #[tokio::test(start_paused = true)]
 async fn shared_store_needs_a_shared_offload_directory() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -21,6 +21,10 @@ const RENEWAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Remaining time of a lease with which no step of a turn begins: another gateway may have the lease before the step is stored.
 const MIN_LEFT: Duration = Duration::from_secs(5);
+
+/// Time after the end of a lease in which its owner still renews it. Later, the sample of the lease may have been continued by another
+/// gateway, answered, and removed from the store, which would then give the lease to its earlier owner again.
+const MAX_LATE: Duration = Duration::from_secs(300);
 
 /// Leases of a gateway's running turns.
 #[derive(Debug)]
@@ -187,6 +191,8 @@ impl Renewals {
         let mut abandoned = turn.map(|turn| turn.abandoned.clone());
         let closing = &self.held.0.closing;
         let mut wait = RENEWAL;
+        // The monotonic clock stops while the machine is suspended.
+        let (mut last, mut last_by_wall) = (Instant::now(), SystemTime::now());
         loop {
             let is_abandoned = async {
                 match &abandoned {
@@ -209,10 +215,18 @@ impl Renewals {
             }
             let turn = self.turn.as_ref().map(Weak::upgrade);
             let has_client = turn.is_none_or(|turn| turn.is_some_and(|turn| !turn.is_left()));
-            let sent = Instant::now();
+            let (sent, sent_by_wall) = (Instant::now(), SystemTime::now());
+            let by_wall = sent_by_wall.duration_since(last_by_wall).unwrap_or_default();
+            let is_late = by_wall.max(sent - last) > LEASE_TIME + MAX_LATE;
             let renewed = self.store.renew(self.client, self.lease, has_client);
-            match tokio::time::timeout(RENEWAL_TIMEOUT, renewed).await {
+            let renewed = if is_late {
+                Ok(Ok(false))
+            } else {
+                tokio::time::timeout(RENEWAL_TIMEOUT, renewed).await
+            };
+            match renewed {
                 Ok(Ok(true)) => {
+                    (last, last_by_wall) = (sent, sent_by_wall);
                     self.set_valid_until(sent + LEASE_TIME);
                     wait = RENEWAL;
                 }

@@ -22,7 +22,7 @@ use self::packing::Packing;
 use self::replies::{ScriptReply, invalid};
 use self::scripts::Scripts;
 use super::chain::Digest;
-use super::lease::{CLIENT_MARK, LEASE_TIME, UNSEEN_TIME};
+use super::lease::{CLIENT_MARK, LEASE_TIME, SEEN_TIME, UNSEEN_TIME};
 use super::record::{Session, SessionId};
 use super::store::{
     Appended, DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, FoundCall, FoundEntries,
@@ -457,8 +457,12 @@ impl RedisStore {
 
     async fn release_lease(&self, client: Digest, lease: Lease, is_seen: bool) -> Result<(), StoreError> {
         let keys = ClientKeys::new(client);
-        let all = [keys.sample(lease), keys.leases()];
-        let arguments = [decimal(lease.fence), flag(is_seen)];
+        let all = [
+            keys.sample(lease),
+            keys.log(lease.request, lease.sample),
+            keys.leases(),
+        ];
+        let arguments = [decimal(lease.fence), flag(is_seen), milliseconds(SEEN_TIME)];
         self.link.run(&self.scripts.release, &all, &arguments).await?;
         Ok(())
     }

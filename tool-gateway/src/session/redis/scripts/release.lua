@@ -1,9 +1,12 @@
--- KEYS: sample, leases of the client. ARGV: fence, whether a client has received the complete answer.
+-- KEYS: sample, its log, leases of the client. ARGV: fence, whether a client has received the complete answer, time for which the answer is
+-- kept then.
 if redis.call('HGET', KEYS[1], 'fence') == ARGV[1] then
   redis.call('HSET', KEYS[1], 'until', digits(now))
   set_lease(KEYS[1], nil)
   if ARGV[2] == '1' then
     redis.call('HSET', KEYS[1], 'seen', 1)
+    redis.call('PEXPIRE', KEYS[1], ARGV[3])
+    redis.call('PEXPIRE', KEYS[2], ARGV[3])
   end
 end
 return 1

@@ -316,6 +316,43 @@ async fn sample_without_its_log_is_free() {
     assert!(matches!(claim().await, LeaseOutcome::Done { log, .. } if log == [b"segment"]));
 }
 
+/// The log of an answer that a client has received is kept for ten minutes.
+#[tokio::test]
+async fn received_answer_is_kept_for_a_short_time() {
+    let Some(server) = RedisServer::start() else {
+        return;
+    };
+    let store = store_of(&server);
+    let request = LeaseRequest {
+        request: digest("request"),
+        instance: 1,
+        running: &[],
+        idempotency_key: None,
+        is_retry: false,
+    };
+    let LeaseOutcome::Taken { lease, .. } = store.claim(digest("client"), &request).await.unwrap() else {
+        panic!("the sample is free");
+    };
+    let progress = Progress {
+        lease,
+        restart: 0,
+        at: 0,
+        segment: b"segment".to_vec(),
+        is_last: true,
+    };
+    store.append(digest("client"), progress).await.unwrap();
+    let keys = ClientKeys::new(digest("client"));
+    for (is_seen, expected) in [(false, 24 * 3600), (true, 600)] {
+        store.release(digest("client"), lease, is_seen).await.unwrap();
+        for key in [keys.sample(lease), keys.log(lease.request, lease.sample)] {
+            let RedisReply::Number(left) = server.run(&["TTL", &key]) else {
+                panic!("a number of seconds");
+            };
+            assert!((expected - 60..=expected).contains(&left), "{key}: {left}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn encrypted_records_have_no_readable_content() {
     let Some(server) = RedisServer::start() else {
