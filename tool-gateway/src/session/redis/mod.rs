@@ -67,6 +67,9 @@ pub struct RedisStore {
 /// Time for which the progress of a request is kept after its last change.
 const LOG_TIME: Duration = Duration::from_secs(24 * 3600);
 
+/// Maximum number of turns that one script loads.
+const MAX_LOADED: usize = 1024;
+
 /// Estimated sizes in bytes of a turn's entries in Redis, of a call, and of a key of the client.
 const ENTRY_BYTES: usize = 1536;
 const CALL_BYTES: usize = 256;
@@ -250,38 +253,40 @@ impl RedisStore {
         if all.is_empty() {
             return Ok(FoundEntries::default());
         }
-        let arguments = [
-            decimal(lookup.keys.len() as u64),
-            decimal(lookup.calls.len() as u64),
-            text(lookup.session.map_or("", SessionId::as_str)),
-        ];
-        let found = self.link.run(&self.scripts.find, &all, &arguments).await?;
-        let mut found = ScriptReply(found).list()?.into_iter();
-        let mut next = || found.next().ok_or_else(invalid);
-        let (session, at) = (next()?.text()?, next()?.number()?);
-        let (id, revision) = (next()?.text()?, next()?.number()?);
-        let call = at.checked_sub(1).map(|at| FoundCall {
-            at: usize::try_from(at).unwrap_or(usize::MAX),
-            turn: FoundTurn::Ref(TurnRef { id, revision }),
-        });
-        let turns = |found: ScriptReply| {
-            let mut found = found.list()?.into_iter();
-            let mut turns = Vec::new();
-            while let Some(id) = found.next() {
-                let id = id.text()?;
-                let revision = found.next().ok_or_else(invalid)?.number()?;
-                turns.push(FoundTurn::Ref(TurnRef { id, revision }));
+        let (mut names, mut calls) = (lookup.keys.len(), lookup.calls.len());
+        let mut own = lookup
+            .session
+            .map_or_else(String::new, |session| session.as_str().to_owned());
+        let mut entries = FoundEntries::default();
+        let mut begin = 0;
+        // A reply with many turns has only the first points.
+        while let Some(asked) = all.get(begin..).filter(|asked| !asked.is_empty()) {
+            let arguments = [decimal(names as u64), decimal(calls as u64), text(&own)];
+            let found = self.link.run(&self.scripts.find, asked, &arguments).await?;
+            let mut found = ScriptReply(found).list()?.into_iter();
+            let mut next = || found.next().ok_or_else(invalid);
+            let (session, at) = (next()?.text()?, next()?.number()?);
+            let (id, revision) = (next()?.text()?, next()?.number()?);
+            own = next()?.text()?;
+            if begin == 0 {
+                entries.call = at.checked_sub(1).map(|at| FoundCall {
+                    at: usize::try_from(at).unwrap_or(usize::MAX),
+                    turn: FoundTurn::Ref(TurnRef { id, revision }),
+                });
+                entries.session = Some(session)
+                    .filter(|session| !session.is_empty())
+                    .map(SessionId::new);
             }
-            turns.reverse();
-            Ok(turns)
-        };
-        Ok(FoundEntries {
-            session: Some(session)
-                .filter(|session| !session.is_empty())
-                .map(SessionId::new),
-            call,
-            points: found.map(turns).collect::<Result<_, StoreError>>()?,
-        })
+            let points: Vec<_> = found.map(ScriptReply::turns).collect::<Result<_, StoreError>>()?;
+            let answered = names + calls + points.len();
+            if answered == 0 {
+                return Err(invalid());
+            }
+            begin += answered;
+            (names, calls) = (0, 0);
+            entries.points.extend(points);
+        }
+        Ok(entries)
     }
 
     async fn load_turns(
@@ -289,21 +294,27 @@ impl RedisStore {
         client: Digest,
         ids: &[String],
     ) -> Result<Vec<Option<StoredTurn>>, StoreError> {
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
         let keys = ClientKeys::new(client);
         let keys: Vec<_> = ids.iter().map(|id| keys.turn(id)).collect();
-        let found = ScriptReply(self.link.run(&self.scripts.load, &keys, &[]).await?).list()?;
-        let turn = |(key, found): (&String, ScriptReply)| {
-            let Some([revision, record]) = found.parts()? else {
-                return Ok(None);
-            };
-            let (revision, record) = (revision.number()?, record.bytes()?);
-            let record = self.known_turn(key, &record);
-            Ok(record.map(|record| StoredTurn { revision, record }))
-        };
-        keys.iter().zip(found).map(turn).collect()
+        let mut turns = Vec::with_capacity(keys.len());
+        // A large reply has only the first turns.
+        while let Some(asked) = keys.get(turns.len()..).filter(|asked| !asked.is_empty()) {
+            let asked = asked.get(..MAX_LOADED).unwrap_or(asked);
+            let found = ScriptReply(self.link.run(&self.scripts.load, asked, &[]).await?).list()?;
+            if found.is_empty() {
+                return Err(invalid());
+            }
+            for (key, found) in asked.iter().zip(found) {
+                let Some([revision, record]) = found.parts()? else {
+                    turns.push(None);
+                    continue;
+                };
+                let (revision, record) = (revision.number()?, record.bytes()?);
+                let record = self.known_turn(key, &record);
+                turns.push(record.map(|record| StoredTurn { revision, record }));
+            }
+        }
+        Ok(turns)
     }
 
     async fn find_session(&self, client: Digest, id: &SessionId) -> Result<Option<Session>, StoreError> {

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redis::Value;
 
+use crate::session::store::{FoundTurn, TurnRef};
 use crate::session::store_error::StoreError;
 
 /// Value of Redis.
@@ -67,6 +68,19 @@ impl ScriptReply {
             return Ok(None);
         }
         parts.try_into().map(Some).map_err(|_| invalid())
+    }
+
+    /// Returns the turns of a list of ids and revisions, the latest turn first. The result has the oldest turn first.
+    pub(super) fn turns(self) -> Result<Vec<FoundTurn>, StoreError> {
+        let mut found = self.list()?.into_iter();
+        let mut turns = Vec::new();
+        while let Some(id) = found.next() {
+            let id = id.text()?;
+            let revision = found.next().ok_or_else(invalid)?.number()?;
+            turns.push(FoundTurn::Ref(TurnRef { id, revision }));
+        }
+        turns.reverse();
+        Ok(turns)
     }
 
     /// Returns the name of a state and its number, or 0 if the state has no number.

@@ -38,3 +38,10 @@ end
 local function exists(key)
   return redis.call('EXISTS', key) == 1
 end
+
+-- Returns the number of the first turn of a session; false if the session has expired. Turns with smaller numbers belong to an expired
+-- session of this id.
+local function first_turn(session)
+  local first = redis.call('HGET', key('S', session), 'first')
+  return first and tonumber(first)
+end

@@ -1,19 +1,20 @@
 -- KEYS: names, calls, points. ARGV: number of names, number of calls, session or ''.
--- Returns the session of the first known name, the index, the turn and its revision of the first known call, and the latest turns of each
--- point, each with its revision.
+-- Returns the session of the first known name, the index, the turn and its revision of the first known call, the session whose turns are
+-- complete, and the latest turns of each point, each with its revision. A reply with many turns ends before the last points, so that other
+-- clients do not wait; the gateway asks for the other points again.
 local names, calls, own = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
-local latest = 64
-local found = { '', 0, '', 0 }
-local is_alive = {}
+local latest, max_turns = 64, 2048
+local found = { '', 0, '', 0, '' }
+local first_turns = {}
 
 -- Returns the revision and the session of a turn, unless the session has expired.
 local function turn_of(id)
   local turn = redis.call('HMGET', key('T', id), 'r', 's')
   local session = turn[2]
-  if session and is_alive[session] == nil then
-    is_alive[session] = exists(key('S', session))
+  if session and first_turns[session] == nil then
+    first_turns[session] = first_turn(session)
   end
-  if session and is_alive[session] then
+  if session and first_turns[session] and tonumber(turn[1]) >= first_turns[session] then
     return turn[1], session
   end
 end
@@ -39,31 +40,40 @@ end
 if own == '' then
   own = session_of_call ~= '' and session_of_call or found[1]
 end
-local turns_of_own
+found[5] = own
+local first_of_own = own ~= '' and first_turn(own)
+local number = 0
 for i = names + calls + 1, #KEYS do
+  if number >= max_turns then
+    break
+  end
   local ids = redis.call('ZREVRANGE', KEYS[i], 0, latest - 1)
-  -- All turns of the requested session after the point, also older ones.
-  if #ids == latest and own ~= '' then
-    turns_of_own = turns_of_own or redis.call('ZREVRANGE', key('Z', own), 0, -1)
-    local oldest = tonumber(redis.call('ZSCORE', KEYS[i], ids[latest]))
-    for begin = 1, #turns_of_own, 1000 do
-      local some = { unpack(turns_of_own, begin, math.min(begin + 999, #turns_of_own)) }
-      local scores = redis.call('ZMSCORE', KEYS[i], unpack(some))
-      for j = 1, #some do
-        if scores[j] and tonumber(scores[j]) < oldest then
-          ids[#ids + 1] = some[j]
-        end
+  -- All turns of the requested session after the point, also older ones. The number of a turn is its revision. A turn is after one point, so
+  -- that all intersections together take one step for each turn of the session.
+  local revisions = {}
+  if #ids == latest and first_of_own then
+    local is_latest = {}
+    for _, id in ipairs(ids) do
+      is_latest[id] = true
+    end
+    local of_own = redis.call('ZINTER', 2, KEYS[i], key('Z', own), 'AGGREGATE', 'MIN', 'WITHSCORES')
+    for j = #of_own - 1, 1, -2 do
+      local id, revision = of_own[j], of_own[j + 1]
+      revisions[id] = revision
+      if not is_latest[id] then
+        ids[#ids + 1] = id
       end
     end
   end
   local turns = {}
   for _, id in ipairs(ids) do
-    local revision = turn_of(id)
+    local revision = revisions[id] or turn_of(id)
     if revision then
       turns[#turns + 1] = id
       turns[#turns + 1] = revision
     end
   end
+  number = number + #ids
   found[#found + 1] = turns
 end
 return found

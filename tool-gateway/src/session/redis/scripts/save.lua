@@ -160,6 +160,7 @@ redis.call('ZADD', KEYS[2], number, id)
 redis.call('ZADD', KEYS[3], number, id)
 add(session, 1, size)
 redis.call('HSETNX', KEYS[4], 'created', digits(now))
+redis.call('HSETNX', KEYS[4], 'first', number)
 redis.call('HSET', KEYS[4], 'active', digits(now), 'latest', id)
 redis.call('ZADD', order, digits(microseconds + life * 1000), session)
 local names = {}

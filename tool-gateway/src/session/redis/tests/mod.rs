@@ -11,6 +11,7 @@
 mod redis_server;
 mod requirements;
 mod random_operations;
+mod large_clients;
 #[cfg(unix)]
 mod failures;
 
