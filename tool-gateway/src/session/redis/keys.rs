@@ -63,6 +63,11 @@ impl ClientKeys {
         format!("{}U", self.0)
     }
 
+    /// Returns the key of the samples of all requests in the order of the end of their time.
+    pub(super) fn samples_by_end(&self) -> String {
+        format!("{}E", self.0)
+    }
+
     /// Returns the key of the client's leases in the order of their end.
     pub(super) fn leases(&self) -> String {
         format!("{}A", self.0)

@@ -20,7 +20,7 @@ use self::keys::{ClientKeys, SECRET};
 use self::link::Link;
 use self::packing::Packing;
 use self::replies::{ScriptReply, invalid};
-use self::scripts::Scripts;
+use self::scripts::{Scripts, StoreScript};
 use super::chain::Digest;
 use super::lease::{CLIENT_MARK, LEASE_TIME, SEEN_TIME, UNSEEN_TIME};
 use super::record::{Session, SessionId};
@@ -357,6 +357,7 @@ impl RedisStore {
             sample,
             log,
             leases,
+            keys.samples_by_end(),
         ];
         all.extend(saved.calls.iter().map(|call| keys.call(*call)));
         all.extend(saved.keys.iter().map(|name| keys.name(*name)));
@@ -377,10 +378,12 @@ impl RedisStore {
             Some(progress) => arguments.extend(self.segment(&keys, progress)?),
             None => arguments.push(Vec::new()),
         }
-        let reply = ScriptReply(self.link.write(&self.scripts.save, &all, &arguments).await?);
-        let (state, number) = reply.state()?;
+        let (state, number, more) = self.write(&self.scripts.save, &all, &arguments).await?;
         match state.as_str() {
-            "saved" => Ok(SaveOutcome::Saved { revision: number }),
+            "saved" => {
+                self.prolong(&keys, session, more).await;
+                Ok(SaveOutcome::Saved { revision: number })
+            }
             "conflict" => Ok(SaveOutcome::Conflict { revision: number }),
             "fenced" => Ok(SaveOutcome::Fenced),
             "gap" => Ok(SaveOutcome::Gap { have: number }),
@@ -389,17 +392,58 @@ impl RedisStore {
         }
     }
 
+    /// Executes a script that removes entries above the limits of the client. The script is executed again while there are more entries to
+    /// remove than one script removes.
+    async fn write(
+        &self,
+        script: &StoreScript,
+        keys: &[String],
+        arguments: &[Vec<u8>],
+    ) -> Result<(String, u64, Option<u64>), StoreError> {
+        loop {
+            let reply = ScriptReply(self.link.write(script, keys, arguments).await?).state()?;
+            if reply.0 != "again" {
+                return Ok(reply);
+            }
+        }
+    }
+
+    /// Prolongs the turns of a large session after the turn with this number. After an error, the next save begins again.
+    async fn prolong(&self, keys: &ClientKeys, session: &str, mut after: Option<u64>) {
+        let all = [keys.session(session), keys.turns(session)];
+        let kept = self.ttl.saturating_mul(4).saturating_add(self.ttl / 4);
+        while let Some(last) = after {
+            let arguments = [decimal(last), milliseconds(kept)];
+            let reply = self.link.run(&self.scripts.prolong, &all, &arguments).await;
+            let reply = reply.and_then(|reply| ScriptReply(reply).optional_number());
+            after = reply.unwrap_or_default();
+        }
+    }
+
     async fn append_segment(&self, client: Digest, progress: Progress) -> Result<Appended, StoreError> {
         let keys = ClientKeys::new(client);
-        let all = keys.of_lease(progress.lease);
-        let arguments = self.segment(&keys, &progress)?;
-        let reply = ScriptReply(self.link.write(&self.scripts.append, &all, &arguments).await?);
-        let (state, number) = reply.state()?;
+        let [samples, sample, log, leases] = keys.of_lease(progress.lease);
+        let all = [
+            samples,
+            sample,
+            log,
+            leases,
+            keys.sizes(),
+            keys.order(),
+            keys.samples_by_end(),
+        ];
+        let mut arguments = self.segment(&keys, &progress)?.to_vec();
+        arguments.push(decimal(self.max_bytes_per_client));
+        let (state, number, _) = self.write(&self.scripts.append, &all, &arguments).await?;
         match state.as_str() {
             "kept" => Ok(Appended::Kept),
             "fenced" => Ok(Appended::Fenced),
             "gap" => Ok(Appended::Gap { have: number }),
             "full" => Err(full()),
+            "crowded" => Err(StoreError(format!(
+                "the client's running requests have more than {} bytes of progress",
+                self.max_bytes_per_client
+            ))),
             _ => Err(invalid()),
         }
     }
@@ -410,7 +454,12 @@ impl RedisStore {
         request: &LeaseRequest<'_>,
     ) -> Result<LeaseOutcome, StoreError> {
         let keys = ClientKeys::new(client);
-        let samples = [keys.samples(request.request), keys.leases()];
+        let all = [
+            keys.samples(request.request),
+            keys.leases(),
+            keys.sizes(),
+            keys.samples_by_end(),
+        ];
         let mut arguments = vec![
             text(&format!("{:032x}", request.instance)),
             flag(request.is_retry),
@@ -423,7 +472,7 @@ impl RedisStore {
                 .map_or_else(Vec::new, |key| text(&key.to_hex())),
         ];
         arguments.extend(request.running.iter().map(|sample| decimal(*sample)));
-        let reply = self.link.write(&self.scripts.claim, &samples, &arguments).await?;
+        let reply = self.link.write(&self.scripts.claim, &all, &arguments).await?;
         let mut parts = ScriptReply(reply).list()?.into_iter();
         let mut next = || parts.next().ok_or_else(invalid);
         let (state, number) = (next()?.text()?, next()?.number()?);
@@ -472,6 +521,7 @@ impl RedisStore {
             keys.sample(lease),
             keys.log(lease.request, lease.sample),
             keys.leases(),
+            keys.samples_by_end(),
         ];
         let arguments = [decimal(lease.fence), flag(is_seen), milliseconds(SEEN_TIME)];
         self.link.run(&self.scripts.release, &all, &arguments).await?;

@@ -83,11 +83,20 @@ impl ScriptReply {
         Ok(turns)
     }
 
-    /// Returns the name of a state and its number, or 0 if the state has no number.
-    pub(super) fn state(self) -> Result<(String, u64), StoreError> {
+    /// Returns a number, or `None` for an empty string.
+    pub(super) fn optional_number(self) -> Result<Option<u64>, StoreError> {
+        match &self.0 {
+            Value::BulkString(bytes) if bytes.is_empty() => Ok(None),
+            _ => self.number().map(Some),
+        }
+    }
+
+    /// Returns the name of a state and its numbers: 0 if the state has no first number.
+    pub(super) fn state(self) -> Result<(String, u64, Option<u64>), StoreError> {
         let mut parts = self.list()?.into_iter();
         let state = parts.next().ok_or_else(invalid)?.text()?;
         let number = parts.next().map_or(Ok(0), ScriptReply::number)?;
-        Ok((state, number))
+        let second = parts.next().map_or(Ok(None), ScriptReply::optional_number)?;
+        Ok((state, number, second))
     }
 }

@@ -28,6 +28,7 @@ pub(super) struct Scripts {
     pub(super) load: StoreScript,
     pub(super) session: StoreScript,
     pub(super) save: StoreScript,
+    pub(super) prolong: StoreScript,
     pub(super) append: StoreScript,
     pub(super) claim: StoreScript,
     pub(super) renew: StoreScript,
@@ -42,12 +43,18 @@ impl Scripts {
 
     fn with_common(common: &str) -> Self {
         let progress = include_str!("scripts/progress.lua");
+        let room = include_str!("scripts/room.lua");
+        let lifetimes = include_str!("scripts/lifetimes.lua");
         Self {
             find: StoreScript::new(common, &[include_str!("scripts/find.lua")]),
             load: StoreScript::new(common, &[include_str!("scripts/load.lua")]),
             session: StoreScript::new(common, &[include_str!("scripts/session.lua")]),
-            save: StoreScript::new(common, &[progress, include_str!("scripts/save.lua")]),
-            append: StoreScript::new(common, &[progress, include_str!("scripts/append.lua")]),
+            save: StoreScript::new(
+                common,
+                &[progress, room, lifetimes, include_str!("scripts/save.lua")],
+            ),
+            prolong: StoreScript::new(common, &[lifetimes, include_str!("scripts/prolong.lua")]),
+            append: StoreScript::new(common, &[progress, room, include_str!("scripts/append.lua")]),
             claim: StoreScript::new(common, &[include_str!("scripts/claim.lua")]),
             renew: StoreScript::new(common, &[include_str!("scripts/renew.lua")]),
             release: StoreScript::new(common, &[include_str!("scripts/release.lua")]),

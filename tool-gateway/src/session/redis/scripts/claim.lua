@@ -1,6 +1,6 @@
--- KEYS: samples of the request, leases of the client. ARGV: instance, whether the request is a retry, time of a lease, time of a client's
--- mark, time for which a log is kept, time for which an answer that no client has received is for all equal requests, idempotency key or '',
--- numbers of the samples that the instance does not ask for.
+-- KEYS: samples of the request, leases of the client, sizes, samples by the end of their time. ARGV: instance, whether the request is a
+-- retry, time of a lease, time of a client's mark, time for which a log is kept, time for which an answer that no client has received is for
+-- all equal requests, idempotency key or '', numbers of the samples that the instance does not ask for.
 -- Maximum number of samples of a request, unless more of them run.
 local max_samples = 64
 
@@ -44,6 +44,7 @@ local function take(number, is_reused)
   redis.call('ZREMRANGEBYSCORE', prefix .. 'A', '-inf', digits(now))
   set_lease(sample, now + ARGV[3])
   redis.call('SADD', KEYS[1], number)
+  count_sample(sample, tonumber(redis.call('HGET', sample, 'log_bytes') or 0), ARGV[5])
   for _, kept in ipairs({ KEYS[1], sample, log }) do
     redis.call('PEXPIRE', kept, ARGV[5])
   end

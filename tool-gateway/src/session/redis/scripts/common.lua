@@ -35,6 +35,25 @@ local function add_sample(samples, sample)
   redis.call('SADD', samples, string.sub(sample, #samples + 2))
 end
 
+-- Makes a key live at least for this time.
+local function keep(key, time)
+  if redis.call('PTTL', key) < tonumber(time) then
+    redis.call('PEXPIRE', key, time)
+  end
+end
+
+-- Counts a sample with a log of this size among the bytes of the client, for the time for which the log is kept.
+local function count_sample(sample, log_bytes, kept)
+  local name, sizes, samples = name_of(sample), prefix .. 'U', prefix .. 'E'
+  local before = tonumber(redis.call('HGET', sizes, 'l:' .. name) or 0)
+  local bytes = 512 + log_bytes
+  redis.call('HSET', sizes, 'l:' .. name, bytes)
+  redis.call('HINCRBY', sizes, 'bytes', bytes - before)
+  redis.call('ZADD', samples, digits(microseconds + kept * 1000), name)
+  keep(sizes, kept)
+  keep(samples, kept)
+end
+
 local function exists(key)
   return redis.call('EXISTS', key) == 1
 end

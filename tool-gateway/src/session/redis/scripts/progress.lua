@@ -46,6 +46,7 @@ local function append_segment(samples, sample, log, replaces, segment)
     redis.call('HDEL', sample, 'done')
     set_lease(sample, ends)
   end
+  count_sample(sample, bytes, segment.kept)
   for _, kept in ipairs({ samples, sample, log }) do
     redis.call('PEXPIRE', kept, segment.kept)
   end

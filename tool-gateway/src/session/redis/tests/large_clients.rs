@@ -4,22 +4,22 @@ use super::{RedisReply, RedisServer, store_of};
 use crate::session::chain::Digest;
 use crate::session::record::SessionId;
 use crate::session::redis::keys::ClientKeys;
-use crate::session::store::{FoundTurn, Lookup, SessionStore};
-use crate::session::tests::{digest, turn};
+use crate::session::store::{
+    FoundTurn, LeaseOutcome, LeaseRequest, Lookup, Progress, SessionStore, StoreError,
+};
+use crate::session::tests::{digest, ids, save, turn};
 use crate::session::turn_record::TurnRecord;
+use crate::wire::block::Block;
 
 const TURNS: usize = 9_984;
 const POINTS: usize = 156;
-
-/// Size of a turn as the store counts it.
-const BYTES: usize = 2_000;
 
 fn point(number: usize) -> Digest {
     digest(&format!("point {number}"))
 }
 
-/// Gives the client a session `ses` with many turns, each after one of the points.
-fn fill(server: &RedisServer) {
+/// Gives the client a session `ses` with many turns, each after one of the points and with this size.
+fn fill(server: &RedisServer, bytes: usize) {
     let script = "
 local prefix, turns, bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 for number = 1, turns do
@@ -39,7 +39,7 @@ return turns";
     let record = format!("\0{}", String::from_utf8(record).unwrap());
     let points: Vec<_> = (0..POINTS).map(|number| keys.point(point(number))).collect();
     let prefix = keys.order().strip_suffix('O').unwrap().to_owned();
-    let (turns, bytes, points_number) = (TURNS.to_string(), BYTES.to_string(), POINTS.to_string());
+    let (turns, bytes, points_number) = (TURNS.to_string(), bytes.to_string(), POINTS.to_string());
     let mut command = vec!["EVAL", script, &points_number];
     command.extend(points.iter().map(String::as_str));
     command.extend([prefix.as_str(), &turns, &bytes, &record]);
@@ -84,7 +84,7 @@ async fn finds_the_points_of_a_large_session_in_parts() {
     let Some(server) = RedisServer::start() else {
         return;
     };
-    fill(&server);
+    fill(&server, 2_000);
     let store = store_of(&server);
     let points: Vec<_> = (0..POINTS).map(point).collect();
     let session = SessionId::new("ses".to_owned());
@@ -115,7 +115,7 @@ async fn loads_large_records_in_parts() {
     let Some(server) = RedisServer::start() else {
         return;
     };
-    fill(&server);
+    fill(&server, 2_000);
     let store = store_of(&server);
     store.connect().await.unwrap();
     executed(&server);
@@ -139,4 +139,145 @@ async fn loads_large_records_in_parts() {
     assert!(found.iter().all(Option::is_some) && found.len() == 5);
     let large = executed(&server);
     assert_eq!(large.scripts, 2, "{large:?}");
+}
+
+/// The turns are prolonged, and an expired session is removed, in parts.
+#[tokio::test]
+async fn saves_into_a_large_session_in_parts() {
+    let Some(server) = RedisServer::start() else {
+        return;
+    };
+    fill(&server, 2_000);
+    let store = store_of(&server);
+    store.connect().await.unwrap();
+    let keys = ClientKeys::new(digest("client"));
+    let lifetime = |key: &str| number(server.run(&["PTTL", key]));
+    executed(&server);
+    save(&store, turn("new", "ses", "new")).await;
+    let renewed = executed(&server);
+    assert!(renewed.scripts > 10, "{renewed:?}");
+    assert!(renewed.commands < 1_000 * renewed.scripts, "{renewed:?}");
+    for turn in [1, 5_000, TURNS] {
+        let kept = lifetime(&keys.turn(&format!("turn {turn}")));
+        assert!(kept > 4 * 24 * 3_600_000, "{turn} {kept}");
+    }
+    save(&store, turn("newer", "ses", "new")).await;
+    assert_eq!(executed(&server).scripts, 1);
+
+    server.run(&["DEL", &keys.session("ses")]);
+    save(&store, turn("again", "ses", "again")).await;
+    let revived = executed(&server);
+    assert!(revived.commands < 1_000 * revived.scripts, "{revived:?}");
+    assert_eq!(ids(&store, "again").await, ["again"]);
+    assert_eq!(ids(&store, "new").await, [""; 0]);
+    assert_eq!(
+        store.load(digest("client"), &["new".to_owned()]).await,
+        Ok(vec![None])
+    );
+    executed(&server);
+    for id in 0..TURNS / 16 + 1 {
+        save(&store, turn(&format!("again {id}"), "ses", "again")).await;
+    }
+    let removed = executed(&server);
+    assert!(removed.commands < 500 * removed.scripts, "{removed:?}");
+    let size = |field: &str| number(server.run(&["HGET", &keys.sizes(), field]));
+    let turns = size("turns");
+    assert_eq!(turns, i64::try_from(TURNS / 16 + 2).unwrap());
+    assert_eq!(
+        server.run(&["EXISTS", &keys.turn("turn 5000")]),
+        RedisReply::Number(0)
+    );
+    assert!(size("bytes") < turns * 3_000);
+}
+
+/// A few large turns displace all small ones, which takes several scripts.
+#[tokio::test]
+async fn large_turns_do_not_exceed_the_cap_of_a_client() {
+    let Some(server) = RedisServer::start() else {
+        return;
+    };
+    fill(&server, 60);
+    let max_bytes = 800_000;
+    let store = store_of(&server).with_max_bytes_per_client(max_bytes);
+    let keys = ClientKeys::new(digest("client"));
+    store.connect().await.unwrap();
+    executed(&server);
+    for id in ["1", "2", "3"] {
+        let mut large = turn(id, "large", id);
+        let content = crate::random::bytes::<400_000>().map(crate::random::letter);
+        large.truth[0].blocks = vec![Block::text(&content.iter().collect::<String>())];
+        save(&store, large).await;
+        let bytes = number(server.run(&["HGET", &keys.sizes(), "bytes"]));
+        assert!(u64::try_from(bytes).unwrap() <= max_bytes, "{bytes}");
+        assert_eq!(ids(&store, id).await, [id]);
+    }
+    let removed = executed(&server);
+    assert!(
+        removed.scripts > 10 && removed.commands < 5_000 * removed.scripts,
+        "{removed:?}"
+    );
+}
+
+/// The progress of requests is removed over the maximum, like sessions, unless the requests run.
+#[tokio::test]
+async fn progress_in_redis_makes_room() {
+    let Some(server) = RedisServer::start() else {
+        return;
+    };
+    let max_bytes = 40_000;
+    let store = store_of(&server).with_max_bytes_per_client(max_bytes);
+    let keys = ClientKeys::new(digest("client"));
+    save(&store, turn("1", "a", "1")).await;
+    let run = async |request: &str, bytes: usize| {
+        let claimed = LeaseRequest {
+            request: digest(request),
+            instance: 1,
+            running: &[],
+            is_retry: false,
+            idempotency_key: None,
+        };
+        let LeaseOutcome::Taken { lease, .. } = store.claim(digest("client"), &claimed).await.unwrap() else {
+            panic!("the request is new");
+        };
+        let segment = crate::random::bytes::<100_000>()[..bytes].to_vec();
+        let progress = Progress {
+            lease,
+            restart: 0,
+            at: 0,
+            segment,
+            is_last: false,
+        };
+        store.append(digest("client"), progress).await.map(|_| lease)
+    };
+    let running = run("runs", 1_000).await.unwrap();
+    for request in 0..60 {
+        let lease = run(&request.to_string(), 1_000).await.unwrap();
+        store.release(digest("client"), lease, false).await.unwrap();
+        let bytes = number(server.run(&["HGET", &keys.sizes(), "bytes"]));
+        assert!((1_000..=40_000).contains(&bytes), "{bytes}");
+    }
+    let log = |request: &str| keys.log(digest(request), 0);
+    let exists = |key: &str| number(server.run(&["EXISTS", key])) == 1;
+    assert!(exists(&log("runs")) && exists(&log("59")) && !exists(&log("0")));
+    assert_eq!(
+        ids(&store, "1").await,
+        [""; 0],
+        "the session expires before the logs"
+    );
+    // The requests that run have no room for a large segment.
+    let StoreError(error) = run("large", 60_000).await.unwrap_err();
+    assert_eq!(
+        error,
+        "the client's running requests have more than 40000 bytes of progress"
+    );
+    store.release(digest("client"), running, false).await.unwrap();
+    run("next", 38_000).await.unwrap();
+    assert!(!exists(&log("runs")));
+}
+
+fn number(reply: RedisReply) -> i64 {
+    match reply {
+        RedisReply::Number(number) => number,
+        other => other.text().parse().unwrap(),
+    }
 }
