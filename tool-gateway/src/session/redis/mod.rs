@@ -334,6 +334,16 @@ impl RedisStore {
         }))
     }
 
+    /// The latest turn need not be readable.
+    async fn knows_session(&self, client: Option<Digest>, id: &SessionId) -> Result<bool, StoreError> {
+        let Some(client) = client else {
+            return Ok(true);
+        };
+        let mut exists = redis::cmd("EXISTS");
+        exists.arg(ClientKeys::new(client).session(id.as_str()));
+        Ok(ScriptReply(self.link.command(exists).await?).number()? == 1)
+    }
+
     async fn save_turn(&self, client: Digest, saved: SavedTurn) -> Result<SaveOutcome, StoreError> {
         let keys = ClientKeys::new(client);
         let record = &saved.record;
@@ -577,6 +587,10 @@ impl SessionStore for RedisStore {
 
     fn session<'a>(&'a self, client: Digest, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
         Box::pin(self.find_session(client, id))
+    }
+
+    fn has_session<'a>(&'a self, client: Option<Digest>, id: &'a SessionId) -> StoreFuture<'a, bool> {
+        Box::pin(self.knows_session(client, id))
     }
 
     fn save(&self, client: Digest, saved: SavedTurn) -> StoreFuture<'_, SaveOutcome> {

@@ -370,3 +370,23 @@ async fn encrypted_records_have_no_readable_content() {
     assert_eq!(ids(&store, "two").await, [""; 0]);
     assert_eq!(store.damaged_records(), 1);
 }
+
+/// The files of a session are kept as long as the session, whose latest turn need not be readable.
+#[tokio::test]
+async fn session_with_a_damaged_record_exists() {
+    let Some(server) = RedisServer::start() else {
+        return;
+    };
+    let store = store_of(&server);
+    save(&store, turn("1", "a", "1")).await;
+    let keys = ClientKeys::new(digest("client"));
+    server.run(&["HSET", &keys.turn("1"), "b", "\u{1}not zstd"]);
+    let id = SessionId::new("a".to_owned());
+    let client = digest("client");
+    assert_eq!(store.session(client, &id).await, Ok(None));
+    let damaged = store.damaged_records();
+    for (client, exists) in [(Some(client), true), (None, true), (Some(digest("bob")), false)] {
+        assert_eq!(store.has_session(client, &id).await, Ok(exists));
+    }
+    assert_eq!(store.damaged_records(), damaged, "the record is not read");
+}
