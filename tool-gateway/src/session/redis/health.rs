@@ -28,6 +28,11 @@ impl RedisHealth {
         self.rests_until.is_some_and(|until| until > now)
     }
 
+    /// Returns whether Redis has answered the latest operation, with an error or without.
+    pub(super) fn has_answered(&self) -> bool {
+        self.failures == 0
+    }
+
     /// Returns whether Redis has not answered for a time.
     pub(super) fn is_down(&self, now: Instant) -> bool {
         self.since.is_some_and(|since| since + MAX_DOWN <= now)

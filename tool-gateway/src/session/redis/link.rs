@@ -141,10 +141,14 @@ impl Link {
         Ok(written)
     }
 
-    /// Returns an error if Redis does not answer now and has not answered for a time.
-    pub(super) async fn check(&self) -> Result<(), StoreError> {
-        match self.command(redis::cmd("PING")).await {
-            Err(error) if self.with_health(|health| health.is_down(Instant::now())) => Err(error),
+    /// Executes a script that reads. Returns an error if Redis rejects the script, or does not answer now and has not answered for a time.
+    pub(super) async fn check(&self, script: &StoreScript, keys: &[String]) -> Result<(), StoreError> {
+        match self.run(script, keys, &[]).await {
+            Err(error)
+                if self.with_health(|health| health.has_answered() || health.is_down(Instant::now())) =>
+            {
+                Err(error)
+            }
             _ => Ok(()),
         }
     }

@@ -630,7 +630,9 @@ impl SessionStore for RedisStore {
             if self.secret.get().is_none() || self.knows_policy.get().is_none() {
                 return self.connect().await;
             }
-            self.link.check().await
+            // A user without access to scripts, or without access to the server any more, is an error.
+            let leases = [ClientKeys::new(blake3::hash(b"check").into()).leases()];
+            self.link.check(&self.scripts.has_lease, &leases).await
         })
     }
 

@@ -390,3 +390,30 @@ async fn session_with_a_damaged_record_exists() {
     }
     assert_eq!(store.damaged_records(), damaged, "the record is not read");
 }
+
+/// A load balancer sends requests to another gateway if Redis rejects the commands of this one.
+#[tokio::test]
+async fn check_fails_without_access() {
+    let Some(server) = RedisServer::start_with(&[]) else {
+        return;
+    };
+    server.run(&["ACL", "SETUSER", "ada", "on", ">hush", "~tg1:*", "+@all"]);
+    let address = format!("redis://ada@127.0.0.1:{}", server.port());
+    let store = RedisStore::new(&address.parse().unwrap(), Some("hush")).unwrap();
+    store.connect().await.unwrap();
+    store.check().await.unwrap();
+    server.run(&["ACL", "SETUSER", "ada", "-evalsha", "-eval"]);
+    let StoreError(error) = store.check().await.unwrap_err();
+    assert!(error.contains("NOPERM"), "{error}");
+    server.run(&["ACL", "SETUSER", "ada", "+evalsha", "+eval"]);
+    store.check().await.unwrap();
+    // The password is another one after the connection is lost.
+    server.run(&["ACL", "SETUSER", "ada", "resetpass", ">other"]);
+    server.run(&["CLIENT", "KILL", "USER", "ada"]);
+    for _ in 0..5 {
+        let StoreError(error) = store.check().await.unwrap_err();
+        assert!(error.to_lowercase().contains("auth"), "{error}");
+    }
+    server.run(&["ACL", "SETUSER", "ada", ">hush"]);
+    store.check().await.unwrap();
+}
