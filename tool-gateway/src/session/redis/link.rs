@@ -85,9 +85,18 @@ impl Treatment {
             | ErrorKind::Io
             | ErrorKind::Parse
             | ErrorKind::ClusterConnectionNotFound => Self::Reconnect,
+            ErrorKind::Server(ServerErrorKind::ResponseError) if is_error_in_script(error, "READONLY") => {
+                Self::Reconnect
+            }
             _ => Self::Fail,
         }
     }
+}
+
+/// Returns whether a command in a script had this error: Redis 6 reports `ERR Error running script (call to …): @user_script:1: -CODE …`.
+fn is_error_in_script(error: &RedisError, code: &str) -> bool {
+    let detail = error.detail().unwrap_or_default();
+    detail.contains("Error running script") && detail.contains(&format!(" -{code} "))
 }
 
 /// The connection to Redis, which is made with the first operation, and again after it is lost.
@@ -334,11 +343,48 @@ fn failed(error: &RedisError) -> StoreError {
     let detail = error.detail().unwrap_or_default();
     match error.kind() {
         ErrorKind::Server(_) | ErrorKind::Extension
-            if error.code() == Some("OOM") || detail.starts_with("OOM ") =>
+            if error.code() == Some("OOM")
+                || detail.starts_with("OOM ")
+                || is_error_in_script(error, "OOM") =>
         {
             StoreError("Redis has no memory; raise `maxmemory`".to_owned())
         }
         ErrorKind::Server(_) => StoreError(format!("Redis: {} {detail}", error.code().unwrap_or_default())),
         _ => StoreError(format!("Redis: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server_error(text: &str) -> RedisError {
+        let value = redis::parse_redis_value(format!("-{text}\r\n").as_bytes());
+        value.and_then(Value::extract_error).unwrap_err()
+    }
+
+    /// Redis 6 has the code inside the text of an error, and Redis 7 in front.
+    #[test]
+    fn errors_of_commands_in_scripts_are_recognized() {
+        for text in [
+            "READONLY You can't write against a read only replica. script: 1a2b, on @user_script:40.",
+            "ERR Error running script (call to f_1a2b): @user_script:40: @user_script: 40: -READONLY You can't write against a read only replica. ",
+        ] {
+            let treatment = Treatment::new(&server_error(text));
+            assert!(matches!(treatment, Treatment::Reconnect), "{text}");
+        }
+        for text in [
+            "OOM command not allowed when used memory > 'maxmemory'. script: 1a2b, on @user_script:40.",
+            "ERR Error running script (call to f_1a2b): @user_script:40: @user_script: 40: -OOM command not allowed when used memory > 'maxmemory'. ",
+        ] {
+            let error = server_error(text);
+            assert!(matches!(Treatment::new(&error), Treatment::Fail), "{text}");
+            let StoreError(error) = failed(&error);
+            assert_eq!(error, "Redis has no memory; raise `maxmemory`");
+        }
+        let other = server_error(
+            "ERR Error running script (call to f_1a2b): @user_script:40: attempt to index a nil value",
+        );
+        assert!(matches!(Treatment::new(&other), Treatment::Fail));
     }
 }
