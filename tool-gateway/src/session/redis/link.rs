@@ -1,6 +1,6 @@
 //! [`Link`]: the connection to Redis, with retries within the time of an operation.
 
-use std::sync::{Mutex as StdMutex, PoisonError};
+use std::sync::{Mutex as StdMutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::address::RedisAddress;
 use super::health::RedisHealth;
+use super::keys::SECRET;
 use super::scripts::StoreScript;
 use crate::session::store_error::StoreError;
 
@@ -106,6 +107,8 @@ pub(super) struct Link {
     health: StdMutex<RedisHealth>,
     /// Number of replicas that must have a write.
     replicas: u32,
+    /// Secret that a server without a secret receives.
+    secret: OnceLock<[u8; 32]>,
 }
 
 impl Link {
@@ -117,12 +120,18 @@ impl Link {
             slot: Mutex::default(),
             health: StdMutex::default(),
             replicas: 0,
+            secret: OnceLock::new(),
         })
     }
 
     /// Sets the number of replicas that must have a write.
     pub(super) fn set_replicas(&mut self, replicas: u32) {
         self.replicas = replicas;
+    }
+
+    /// Stores the secret again with each new connection, in case Redis has lost it: the next gateway would create another one.
+    pub(super) fn keep_secret(&self, secret: [u8; 32]) {
+        let _ = self.secret.set(secret);
     }
 
     /// Executes a script that writes. Returns an error if fewer replicas than required have the write after 100 ms.
@@ -150,16 +159,9 @@ impl Link {
         Ok(written)
     }
 
-    /// Executes a script that reads. Returns an error if Redis rejects the script, or does not answer now and has not answered for a time.
-    pub(super) async fn check(&self, script: &StoreScript, keys: &[String]) -> Result<(), StoreError> {
-        match self.run(script, keys, &[]).await {
-            Err(error)
-                if self.with_health(|health| health.has_answered() || health.is_down(Instant::now())) =>
-            {
-                Err(error)
-            }
-            _ => Ok(()),
-        }
+    /// Returns whether Redis has answered the latest operation with an error, or has not answered for a time. To be called after an error.
+    pub(super) fn is_unavailable(&self) -> bool {
+        self.with_health(|health| health.has_answered() || health.is_down(Instant::now()))
     }
 
     fn with_health<T>(&self, with: impl FnOnce(&mut RedisHealth) -> T) -> T {
@@ -269,10 +271,31 @@ impl Link {
             }
             Target::Cluster(client) => RedisConnection::Cluster(client.get_async_connection().await?),
         };
+        if let Some(secret) = self.secret.get() {
+            let mut connection = connection.clone();
+            // A write would fail without memory, also of a known secret. `RedisStore::check` reports errors.
+            if matches!(connection.send(&get_secret()).await, Ok(Value::Nil)) {
+                let _ = connection.send(&set_secret(secret)).await;
+            }
+        }
         slot.number += 1;
         slot.connection = Some(connection.clone());
         Ok((slot.number, connection))
     }
+}
+
+/// Returns the command that reads the secret of all gateways.
+pub(super) fn get_secret() -> Cmd {
+    let mut get = redis::cmd("GET");
+    get.arg(SECRET);
+    get
+}
+
+/// Returns the command that stores a secret if there is none.
+pub(super) fn set_secret(secret: &[u8; 32]) -> Cmd {
+    let mut set = redis::cmd("SET");
+    set.arg(SECRET).arg(&secret[..]).arg("NX");
+    set
 }
 
 /// Returns the client of an address.

@@ -11,13 +11,15 @@ mod replies;
 mod tests;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use redis::Value;
+
 pub use self::address::RedisAddress;
 use self::keys::{ClientKeys, SECRET};
-use self::link::Link;
+use self::link::{Link, get_secret, set_secret};
 use self::packing::Packing;
 use self::replies::{ScriptReply, invalid};
 use self::scripts::{Scripts, StoreScript};
@@ -53,6 +55,10 @@ pub struct RedisStore {
     scripts: Arc<Scripts>,
     packing: Packing,
     secret: Arc<OnceLock<[u8; 32]>>,
+    /// Whether the secret is in Redis.
+    shares_secret: bool,
+    /// Whether Redis has another secret.
+    lost_secret: Arc<AtomicBool>,
     /// Whether the policy of evictions was read.
     knows_policy: Arc<OnceLock<()>>,
     /// Number of records that could not be read.
@@ -92,6 +98,8 @@ impl RedisStore {
             scripts: Arc::new(Scripts::new()),
             packing: Packing::default(),
             secret: Arc::default(),
+            shares_secret: true,
+            lost_secret: Arc::default(),
             knows_policy: Arc::default(),
             damaged: Arc::default(),
             name: address.to_string(),
@@ -128,6 +136,7 @@ impl RedisStore {
     #[must_use]
     pub fn with_secret(mut self, secret: [u8; 32]) -> Self {
         self.secret = Arc::new(OnceLock::from(secret));
+        self.shares_secret = false;
         self
     }
 
@@ -160,19 +169,40 @@ impl RedisStore {
         if self.secret.get().is_some() {
             return Ok(());
         }
-        let new: [u8; 32] = crate::random::bytes();
-        let mut set = redis::cmd("SET");
-        set.arg(SECRET).arg(&new[..]).arg("NX");
-        self.link.command(set).await?;
-        let mut get = redis::cmd("GET");
-        get.arg(SECRET);
-        let secret = ScriptReply(self.link.command(get).await?).bytes()?;
-        let secret = secret
-            .try_into()
-            .map_err(|_| StoreError(format!("the key {SECRET} of Redis is not a secret of 32 bytes")))?;
+        let secret = self.stored_secret(&crate::random::bytes()).await?;
         // Another call has set an equal secret.
         let _ = self.secret.set(secret);
+        self.link.keep_secret(secret);
         Ok(())
+    }
+
+    /// Returns the secret in Redis. If there is none, stores this one.
+    async fn stored_secret(&self, new: &[u8; 32]) -> Result<[u8; 32], StoreError> {
+        let mut stored = self.link.command(get_secret()).await?;
+        if stored == Value::Nil {
+            self.link.command(set_secret(new)).await?;
+            stored = self.link.command(get_secret()).await?;
+        }
+        let invalid = |_| StoreError(format!("the key {SECRET} of Redis is not a secret of 32 bytes"));
+        ScriptReply(stored).bytes()?.try_into().map_err(invalid)
+    }
+
+    /// Returns an error if Redis has another secret than this gateway: Redis was empty, and another gateway has created a secret.
+    async fn check_secret(&self) -> Result<(), StoreError> {
+        let Some(own) = self.secret.get().filter(|_| self.shares_secret) else {
+            return Ok(());
+        };
+        if self.stored_secret(own).await? == *own {
+            self.lost_secret.store(false, Ordering::Relaxed);
+            return Ok(());
+        }
+        let error = StoreError(format!(
+            "the key {SECRET} of Redis has another secret than this gateway; restart the gateway"
+        ));
+        if !self.lost_secret.swap(true, Ordering::Relaxed) {
+            tracing::error!(%error, "sessions of other gateways are not found");
+        }
+        Err(error)
     }
 
     /// Logs a warning if Redis removes keys of any age without memory, which are then sessions in use. The first success is the last check.
@@ -630,9 +660,16 @@ impl SessionStore for RedisStore {
             if self.secret.get().is_none() || self.knows_policy.get().is_none() {
                 return self.connect().await;
             }
-            // A user without access to scripts, or without access to the server any more, is an error.
-            let leases = [ClientKeys::new(blake3::hash(b"check").into()).leases()];
-            self.link.check(&self.scripts.has_lease, &leases).await
+            let checked = async {
+                self.check_secret().await?;
+                // The user may have lost the access to scripts.
+                let leases = [ClientKeys::new(blake3::hash(b"check").into()).leases()];
+                self.link.run(&self.scripts.has_lease, &leases, &[]).await
+            };
+            match checked.await {
+                Err(error) if self.link.is_unavailable() => Err(error),
+                _ => Ok(()),
+            }
         })
     }
 

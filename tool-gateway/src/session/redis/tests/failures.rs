@@ -417,3 +417,40 @@ async fn check_fails_without_access() {
     server.run(&["ACL", "SETUSER", "ada", ">hush"]);
     store.check().await.unwrap();
 }
+
+/// A gateway that starts after Redis was empty finds the sessions of the running gateways.
+#[tokio::test]
+async fn secret_that_redis_has_lost_is_stored_again() {
+    let Some(server) = RedisServer::start_with(&[]) else {
+        return;
+    };
+    let running = store_of(&server);
+    running.connect().await.unwrap();
+    let later = async |server: &RedisServer| {
+        let later = store_of(server);
+        later.connect().await.unwrap();
+        later
+    };
+    server.run(&["FLUSHALL"]);
+    running.check().await.unwrap();
+    assert_eq!(later(&server).await.secret(), running.secret());
+    // The first operation after a restart is enough.
+    let port = server.port();
+    drop(server);
+    let server = RedisServer::start_on(port, &[]).unwrap();
+    assert_eq!(ids(&running, "1").await, [""; 0]);
+    let other = later(&server).await;
+    assert_eq!(other.secret(), running.secret());
+    // Another gateway was faster.
+    server.run(&["FLUSHALL"]);
+    let other = later(&server).await;
+    assert_ne!(other.secret(), running.secret());
+    other.check().await.unwrap();
+    let StoreError(error) = running.check().await.unwrap_err();
+    assert_eq!(
+        error,
+        "the key tg1:secret of Redis has another secret than this gateway; restart the gateway"
+    );
+    // A secret of the configuration is not in Redis.
+    store_of(&server).with_secret([1; 32]).check().await.unwrap();
+}
