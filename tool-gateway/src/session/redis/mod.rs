@@ -205,7 +205,8 @@ impl RedisStore {
         Err(error)
     }
 
-    /// Logs a warning if Redis removes keys of any age without memory, which are then sessions in use. The first success is the last check.
+    /// Logs a warning if Redis removes keys without memory: all keys have a lifetime, so that a policy `volatile-…` removes sessions in use and
+    /// leases, too. The first success is the last check.
     async fn check_policy(&self) -> Result<(), StoreError> {
         if self.knows_policy.get().is_some() {
             self.link.command(redis::cmd("PING")).await?;
@@ -218,11 +219,11 @@ impl RedisStore {
         self.link.command(redis::cmd("PING")).await?;
         if self.knows_policy.set(()).is_ok()
             && let Some(policy) = info.ok().and_then(|info| ScriptReply(info).policy())
-            && policy.starts_with("allkeys-")
+            && policy != "noeviction"
         {
             tracing::warn!(
                 policy,
-                "Redis removes sessions in use when it has no memory; set `maxmemory-policy` to `noeviction`, or to a policy `volatile-…`"
+                "Redis removes sessions in use when it has no memory; set `maxmemory-policy` to `noeviction`"
             );
         }
         Ok(())
