@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::chain::Digest;
 use super::record::{SessionId, Turn};
-use super::store::{FoundEntries, FoundTurn, Lookup, SessionStore, StoreError, StoredTurn};
+use super::store::{FoundEntries, FoundTurn, Lookup, Reach, SessionStore, StoreError, StoredTurn};
 
 /// Maximum number of points in an operation.
 const MAX_POINTS: usize = 256;
@@ -32,9 +32,9 @@ impl<'s> Finder<'s> {
         Self { store, client }
     }
 
-    /// Returns whether the store may have records of earlier processes.
+    /// Returns whether the store may have points of version 5, which is earlier than the first store of several gateways.
     pub(crate) fn has_earlier_records(&self) -> bool {
-        self.store.reach().is_durable()
+        self.store.reach() == Reach::Machine
     }
 
     /// Looks up the sessions and turns of a history. Of a long history, the latest points are looked up, and earlier points as long as the
