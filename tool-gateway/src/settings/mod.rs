@@ -243,8 +243,11 @@ impl Settings {
             mistakes.set_by("listen", "--listen");
         }
         if let Some(store) = &options.store {
-            self.store = store.clone();
             mistakes.set_by("store", "--store");
+            match store.parse() {
+                Ok(store) => self.store = store,
+                Err(error) => mistakes.add(&["store"], error),
+            }
         }
         if let Some(names) = &options.tools {
             self.tools.names = Some(names.clone());

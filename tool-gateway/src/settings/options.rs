@@ -8,7 +8,6 @@ use clap::Args;
 use tool_runtime::repair::calls::Format;
 
 use super::listen::{ADDRESS, parse_address};
-use super::sessions::StoreLocation;
 use super::text_calls::parse_format;
 use super::tools::OfferName;
 use super::upstream::UpstreamKind;
@@ -45,8 +44,9 @@ pub(crate) struct ServeOptions {
     #[arg(long = "internal", value_name = "NAMES", hide = true, value_parser = renamed)]
     _internal: Option<Infallible>,
     /// Store of the sessions: `memory`, `file:PATH` to keep sessions after the program ends, or `redis://HOST:PORT` to share them between gateways [default: memory]
-    #[arg(long, value_name = "STORE", value_parser = str::parse::<StoreLocation>)]
-    pub(crate) store: Option<StoreLocation>,
+    // Parsed with the file: errors of the command line contain the value, which may have a password.
+    #[arg(long, value_name = "STORE")]
+    pub(crate) store: Option<String>,
     /// Formats of tool calls that are recovered from text, separated by commas: tags, json, python
     #[arg(long, value_name = "FORMATS", value_delimiter = ',', value_parser = parse_format)]
     pub(crate) text_calls: Option<Vec<Format>>,

@@ -50,9 +50,10 @@ impl FromStr for StoreLocation {
                 text.parse().map(Self::Redis)
             }
             #[cfg(not(feature = "redis"))]
-            Some(("redis" | "rediss" | "redis+cluster" | "rediss+cluster", _)) => {
-                Err("this program was built without the feature `redis`".to_owned())
-            }
+            Some(("redis" | "rediss" | "redis+cluster" | "rediss+cluster", _)) => Err(
+                "this program was built without the feature `redis`; build it with `--features redis`"
+                    .to_owned(),
+            ),
             _ => Err("expected `memory`, `file:PATH` or `redis://HOST:PORT`".to_owned()),
         }
     }
@@ -73,6 +74,9 @@ impl StoreLocation {
 /// Message about a key that another store does not have.
 const ONLY_REDIS: &str =
     "only for a store in Redis; leave the key out, or set `store = \"redis://HOST:PORT\"`";
+
+/// Form of secrets and keys.
+const SECRET: &str = "64 hexadecimal digits, as `openssl rand -hex 32` prints,";
 
 /// The section `sessions`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -102,6 +106,7 @@ pub(crate) struct SessionSettings {
     /// Name of the environment variable with the key that encrypts the sessions in Redis.
     pub(crate) encryption_key_env: Option<VariableName>,
     /// Number of replicas of Redis that must have each write.
+    #[serde(deserialize_with = "units::count_u32_from_zero")]
     pub(crate) wait_replicas: u32,
 }
 
@@ -127,6 +132,8 @@ impl Default for SessionSettings {
 struct SessionVariable<'s> {
     key: &'static str,
     name: Option<&'s VariableName>,
+    /// Contents of the variable, in words.
+    contents: &'static str,
     /// Whether the value has 32 bytes as hexadecimal digits.
     is_secret: bool,
 }
@@ -140,17 +147,49 @@ fn secret(text: &str) -> Option<[u8; 32]> {
 impl SessionSettings {
     /// Adds mistakes in the keys of a store in Redis: another store, and variables that are missing or invalid.
     pub(crate) fn check(&self, location: &StoreLocation, mistakes: &mut Mistakes) {
-        let variable = |key, name, is_secret| SessionVariable { key, name, is_secret };
         let variables = [
-            variable("password_env", self.password_env.as_ref(), false),
-            variable("secret_env", self.secret_env.as_ref(), true),
-            variable("encryption_key_env", self.encryption_key_env.as_ref(), true),
+            SessionVariable {
+                key: "password_env",
+                name: self.password_env.as_ref(),
+                contents: "the password of Redis",
+                is_secret: false,
+            },
+            SessionVariable {
+                key: "secret_env",
+                name: self.secret_env.as_ref(),
+                contents: SECRET,
+                is_secret: true,
+            },
+            SessionVariable {
+                key: "encryption_key_env",
+                name: self.encryption_key_env.as_ref(),
+                contents: SECRET,
+                is_secret: true,
+            },
         ];
         let is_shared = location.reach() == Reach::Shared;
+        #[cfg(feature = "redis")]
+        if let StoreLocation::Redis(address) = location
+            && let Err(error) = address.check_password(self.password_env.is_some())
+        {
+            mistakes.add(&["store"], error);
+        }
+        if is_shared && self.max_bytes.is_some() {
+            mistakes.add(
+                &["sessions", "mb"],
+                "a store in Redis has the size that `maxmemory` of Redis allows; leave the key out, and set `client_mb` for each client",
+            );
+        }
         if self.wait_replicas > 0 && !is_shared {
             mistakes.add(&["sessions", "wait_replicas"], ONLY_REDIS);
         }
-        for SessionVariable { key, name, is_secret } in variables {
+        for SessionVariable {
+            key,
+            name,
+            contents,
+            is_secret,
+        } in variables
+        {
             let Some(name) = name else {
                 continue;
             };
@@ -159,10 +198,15 @@ impl SessionSettings {
                 continue;
             }
             match name.value() {
-                None => mistakes.add(&["sessions", key], format_args!("the variable {name} is not set")),
+                None => mistakes.add(
+                    &["sessions", key],
+                    format_args!(
+                        "the variable {name} is not set; put {contents} into it, or leave the key out"
+                    ),
+                ),
                 Some(value) if is_secret && secret(&value).is_none() => mistakes.add(
                     &["sessions", key],
-                    format_args!("expected 64 hexadecimal digits in the variable {name}, as `openssl rand -hex 32` prints"),
+                    format_args!("expected {SECRET} in the variable {name}"),
                 ),
                 Some(_) => {}
             }

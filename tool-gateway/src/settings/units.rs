@@ -107,6 +107,12 @@ pub(super) fn some_count_u32<'de, D: Deserializer<'de>>(deserializer: D) -> Resu
     Ok(u32::try_from(count).ok())
 }
 
+/// Reads a count of 32 bits, at least zero.
+pub(super) fn count_u32_from_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let count = deserializer.deserialize_u64(IntegerRange(0..=u64::from(u32::MAX)))?;
+    Ok(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
 fn saturated(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -394,3 +394,193 @@ decision = "deny"
     }
     assert_eq!(lines.next(), None, "{stderr}");
 }
+
+const SECRET: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+#[cfg(feature = "redis")]
+#[test]
+fn rejects_invalid_addresses_of_redis_with_the_form_that_is_expected() {
+    for (address, wanted) in [
+        (
+            "redis://ada:hush@localhost",
+            "the address has a password, which other users of the machine can read; set `sessions.password_env` to the name of an \
+             environment variable with the password",
+        ),
+        (
+            "redis://ada@localhost",
+            "missing password of the user `ada`; set `sessions.password_env` to the name of an environment variable with the password",
+        ),
+        (
+            "redis://a,b",
+            "expected one host; several hosts of a cluster need `redis+cluster://`",
+        ),
+        (
+            "redis+cluster://a,b/1",
+            "a cluster has only the database 0; leave `/1` out",
+        ),
+        (
+            "redis://localhost/x",
+            "expected the number of a database, got `x`",
+        ),
+        (
+            "redis://localhost:x",
+            "invalid host and port `localhost:x`; expected HOST or HOST:PORT, with an IPv6 address in brackets",
+        ),
+        ("redis:localhost", "expected `redis://HOST:PORT/DATABASE`"),
+    ] {
+        is_refused(
+            &format!("\nstore = \"{address}\""),
+            &[],
+            &format!("gateway.toml:2: store: {wanted}"),
+        );
+        let directory = Directory::new();
+        let file = directory.file("gateway.toml", "");
+        let ran = command(&["serve", "--config", &file, "--check-config", "--store", address]).output();
+        let ran = ran.unwrap();
+        let stderr = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(&format!("--store: {wanted}")), "{stderr}");
+        assert!(!stderr.contains("hush"), "{stderr}");
+    }
+    for address in [
+        "redis://localhost",
+        "rediss://[::1]:7000/3",
+        "redis+cluster://a,b:7000",
+        "rediss+cluster://a",
+    ] {
+        // Redis is not asked: nothing listens at these addresses.
+        is_accepted(&format!("store = \"{address}\""), &[]);
+    }
+}
+
+#[cfg(feature = "redis")]
+#[test]
+fn variables_of_a_store_in_redis_are_checked() {
+    let text = |lines: &str| format!("store = \"redis://ada@localhost\"\n[sessions]\n{lines}");
+    for (lines, value, wanted) in [
+        (
+            "password_env = \"STORE_VARIABLE\"",
+            "",
+            "password_env: the variable STORE_VARIABLE is not set; put the password of Redis into it, or leave the key out",
+        ),
+        (
+            "secret_env = \"STORE_VARIABLE\"",
+            "",
+            "secret_env: the variable STORE_VARIABLE is not set; put 64 hexadecimal digits, as `openssl rand -hex 32` prints, into it",
+        ),
+        (
+            "secret_env = \"STORE_VARIABLE\"",
+            "hush",
+            "secret_env: expected 64 hexadecimal digits, as `openssl rand -hex 32` prints, in the variable STORE_VARIABLE",
+        ),
+        (
+            "encryption_key_env = \"STORE_VARIABLE\"",
+            &SECRET[1..],
+            "encryption_key_env: expected 64 hexadecimal digits, as `openssl rand -hex 32` prints, in the variable STORE_VARIABLE",
+        ),
+        (
+            "encryption_key_env = \"a3a3a3a3a3a3a3a3a3a3a3a3a3a3\"",
+            "",
+            "encryption_key_env: expected the name of an environment variable",
+        ),
+        (
+            "wait_replicas = -1",
+            "",
+            "wait_replicas: invalid value -1; expected an integer from 0 to 4294967295",
+        ),
+        (
+            "join_seconds = -1",
+            "",
+            "join_seconds: invalid value -1; expected an integer of at least 0",
+        ),
+        (
+            "mb = 512",
+            "",
+            "mb: a store in Redis has the size that `maxmemory` of Redis allows; leave the key out",
+        ),
+    ] {
+        let (status, stderr) = check(&text(lines), &[("STORE_VARIABLE", value)]);
+        assert_eq!(status, Some(2), "{lines}: {stderr}");
+        assert!(
+            stderr.contains(&format!("gateway.toml:3: sessions.{wanted}")),
+            "{stderr}\n{wanted}"
+        );
+        assert!(!stderr.contains("hush") && !stderr.contains("a3a3"), "{stderr}");
+    }
+    is_accepted(
+        &text(
+            "password_env = \"STORE_PASSWORD\"\nsecret_env = \"STORE_SECRET\"\nencryption_key_env = \"STORE_SECRET\"\nwait_replicas = 1\njoin_seconds = 0",
+        ),
+        &[("STORE_PASSWORD", "hush"), ("STORE_SECRET", SECRET)],
+    );
+}
+
+#[test]
+fn keys_of_a_store_in_redis_are_rejected_with_another_store() {
+    for store in ["memory", "file:sessions"] {
+        for line in [
+            "password_env = \"STORE_VARIABLE\"",
+            "secret_env = \"STORE_VARIABLE\"",
+            "encryption_key_env = \"STORE_VARIABLE\"",
+            "wait_replicas = 1",
+        ] {
+            let key = line.split(' ').next().unwrap();
+            is_refused(
+                &format!("store = \"{store}\"\n[sessions]\n{line}"),
+                &[("STORE_VARIABLE", SECRET)],
+                &format!(
+                    "gateway.toml:3: sessions.{key}: only for a store in Redis; leave the key out, or set `store = \"redis://HOST:PORT\"`"
+                ),
+            );
+        }
+    }
+}
+
+/// A session may move to a gateway without the files.
+#[cfg(feature = "redis")]
+#[test]
+fn directories_beside_a_store_in_redis_must_be_shared() {
+    let folder = Directory::new();
+    let folder = folder.path().display();
+    for (section, key) in [("offload", "directory"), ("workspace", "root")] {
+        let text = format!("store = \"redis://localhost\"\n[{section}]\n{key} = \"{folder}\"");
+        let (status, stderr) = check(&text, &[]);
+        assert_eq!(status, Some(2), "{stderr}");
+        for wanted in [
+            format!("gateway.toml:3: {section}.{key}: several gateways use the store"),
+            format!("set `shared = true` in [{section}]"),
+        ] {
+            assert!(stderr.contains(&wanted), "{stderr}\n{wanted}");
+        }
+        is_accepted(&format!("{text}\nshared = true"), &[]);
+        // The option sets the store in place of the file.
+        let directory = Directory::new();
+        let file = directory.file("gateway.toml", format!("[{section}]\n{key} = \"{folder}\""));
+        let arguments = [
+            "serve",
+            "--config",
+            &file,
+            "--check-config",
+            "--store",
+            "redis://localhost",
+        ];
+        let ran = command(&arguments).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2));
+    }
+}
+
+#[cfg(not(feature = "redis"))]
+#[test]
+fn store_in_redis_needs_the_feature() {
+    for address in [
+        "redis://localhost",
+        "rediss://localhost",
+        "redis+cluster://localhost",
+    ] {
+        is_refused(
+            &format!("store = \"{address}\""),
+            &[],
+            "gateway.toml:1: store: this program was built without the feature `redis`; build it with `--features redis`",
+        );
+    }
+}

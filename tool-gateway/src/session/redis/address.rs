@@ -28,7 +28,11 @@ impl FromStr for Host {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let invalid = || format!("invalid host and port `{text}`");
+        let invalid = || {
+            format!(
+                "invalid host and port `{text}`; expected HOST or HOST:PORT, with an IPv6 address in brackets"
+            )
+        };
         let (name, port) = match text.rsplit_once(':') {
             // The colons of an IPv6 address are inside brackets.
             Some((name, port)) if !port.ends_with(']') => (name, port.parse().map_err(|_| invalid())?),
@@ -86,10 +90,12 @@ impl FromStr for RedisAddress {
         };
         let hosts = hosts.split(',').map(str::parse).collect::<Result<Vec<_>, _>>()?;
         if hosts.len() > 1 && !is_cluster {
-            return Err("expected one host; several hosts need `redis+cluster://`".to_owned());
+            return Err("expected one host; several hosts of a cluster need `redis+cluster://`".to_owned());
         }
         if database != 0 && is_cluster {
-            return Err("a cluster has only the database 0".to_owned());
+            return Err(format!(
+                "a cluster has only the database 0; leave `/{database}` out"
+            ));
         }
         Ok(Self {
             hosts,
@@ -98,6 +104,18 @@ impl FromStr for RedisAddress {
             has_tls,
             is_cluster,
         })
+    }
+}
+
+impl RedisAddress {
+    /// Returns an error for a user without a password: the default user would run the commands.
+    pub(crate) fn check_password(&self, has_password: bool) -> Result<(), String> {
+        match &self.user {
+            Some(user) if !has_password => Err(format!(
+                "missing password of the user `{user}`; set `sessions.password_env` to the name of an environment variable with the password"
+            )),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -88,11 +88,7 @@ impl RedisStore {
     ///
     /// If the address is not supported, or has a user without a password: the default user would run the commands.
     pub fn new(address: &RedisAddress, password: Option<&str>) -> Result<Self, StoreError> {
-        if let (Some(user), None) = (&address.user, password) {
-            return Err(StoreError(format!(
-                "missing password of the user `{user}`; set `sessions.password_env`"
-            )));
-        }
+        address.check_password(password.is_some()).map_err(StoreError)?;
         Ok(Self {
             link: Arc::new(Link::new(address, password)?),
             scripts: Arc::new(Scripts::new()),

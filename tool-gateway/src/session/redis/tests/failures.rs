@@ -138,7 +138,7 @@ async fn a_user_without_scripts_gets_an_error_with_its_reason() {
     let StoreError(error) = RedisStore::new(&address, None).unwrap_err();
     assert_eq!(
         error,
-        "missing password of the user `ada`; set `sessions.password_env`"
+        "missing password of the user `ada`; set `sessions.password_env` to the name of an environment variable with the password"
     );
     let StoreError(error) = RedisStore::new(&address, Some("wrong"))
         .unwrap()
