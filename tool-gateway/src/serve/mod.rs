@@ -303,6 +303,10 @@ async fn serve_until_stopped(
 ) {
     let stop = async {
         signals.received(1).await;
+        if !limits.drain.is_zero() {
+            turns.drain();
+            tokio::time::sleep(limits.drain).await;
+        }
         turns.close();
         // Calls that must not be interrupted continue without their clients.
         turns.ended().await;
@@ -313,7 +317,7 @@ async fn serve_until_stopped(
     tokio::select! {
         () = connections::serve(listener, router, times, stop) => {}
         // The remaining calls are interrupted. A store in a file reports the interruption to a retry.
-        () = async { signals.received(1).await; tokio::time::sleep(limits.shutdown).await } => {}
+        () = async { signals.received(1).await; tokio::time::sleep(limits.drain.saturating_add(limits.shutdown)).await } => {}
         () = signals.received(2) => {}
     }
     // Other gateways continue the turns that were cut.

@@ -41,6 +41,9 @@ pub(crate) struct Limits {
     /// Maximum number of tools that a request declares.
     #[serde(deserialize_with = "units::count")]
     pub(crate) request_tools: usize,
+    /// Time after the signal to stop for which new requests are still served, so that load balancers learn of the stop first.
+    #[serde(rename = "drain_seconds", deserialize_with = "units::seconds_from_zero")]
+    pub(crate) drain: Duration,
     /// Time that turns have to end when the program is stopped.
     #[serde(rename = "shutdown_seconds", deserialize_with = "units::seconds_from_zero")]
     pub(crate) shutdown: Duration,
@@ -96,6 +99,7 @@ impl Default for Limits {
             request_messages: caps.messages,
             request_blocks: caps.blocks,
             request_tools: caps.tools,
+            drain: Duration::ZERO,
             shutdown: Duration::from_secs(60),
             client_idle: Duration::from_secs(30),
             keep_alive: Duration::from_secs(75),

@@ -84,7 +84,7 @@ beyond loopback), RUST_LOG=debug (more in the log), OTEL_EXPORTER_OTLP_ENDPOINT 
 was built with the feature `otlp`).
 
 SIGTERM and Ctrl-C end it when the answers that are on their way have been sent and calls that must not be cut have ended, or after
-a minute; a second one ends it at once. Meanwhile `/readyz` and new requests get 503.
+a minute; a second one ends it at once. Meanwhile `/readyz` and new requests get 503, these after `limits.drain_seconds`.
 
 Exit status: 0 ended; 2 wrong usage, or it could not start; standard error says what to do.";
 

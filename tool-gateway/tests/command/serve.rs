@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 
 use serde_json::{Value, json};
 
-use crate::program::{command, run};
+use crate::program::{Directory, command, run};
 
 #[test]
 fn startup_errors_state_the_solution() {
@@ -519,6 +519,51 @@ fn listens_until_the_last_answer_when_it_is_stopped() {
     .unwrap();
     let answered = answer(open);
     assert!(answered.ends_with(message), "{answered}");
+    assert!(server.wait().unwrap().success());
+}
+
+/// A load balancer removes the gateway before a request is rejected. A second signal ends the program.
+#[cfg(unix)]
+#[test]
+fn serves_requests_for_a_time_after_the_signal() {
+    let directory = Directory::new();
+    let file = directory.file(
+        "gateway.toml",
+        "listen = \"127.0.0.1:0\"\nupstream.kind = \"script\"\nlimits.drain_seconds = 3600\n",
+    );
+    let mut server = command(&["serve", "--config", &file])
+        .stderr(std::process::Stdio::piped())
+        .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(server.stderr.take().unwrap());
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    let address = line.trim_end().strip_prefix("listening on http://").unwrap();
+    let status = |head: &str, body: &str| {
+        let mut connection = TcpStream::connect(address).unwrap();
+        let length = body.len();
+        write!(
+            connection,
+            "{head} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        answer["HTTP/1.1 ".len()..].split(' ').next().unwrap().to_owned()
+    };
+    let terminate = || {
+        let signal = std::process::Command::new("kill")
+            .args(["-TERM", &server.id().to_string()])
+            .status();
+        assert!(signal.unwrap().success());
+    };
+    terminate();
+    while status("GET /readyz", "") == "200" {}
+    assert_eq!(status("GET /readyz", ""), "503");
+    let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"}]}"#;
+    assert_eq!(status("POST /v1/messages", body), "200");
+    terminate();
     assert!(server.wait().unwrap().success());
 }
 

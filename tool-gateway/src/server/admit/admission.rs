@@ -126,10 +126,15 @@ impl Admission {
 /// Checks that the gateway is not being stopped.
 pub(crate) fn check_open(shared: &Shared) -> Result<(), ApiError> {
     if shared.closing.is_cancelled() {
-        let message = "the gateway is being stopped; send the request to another, or later";
-        return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message));
+        return Err(stopping());
     }
     Ok(())
+}
+
+/// Returns the error of a gateway that is being stopped.
+pub(crate) fn stopping() -> ApiError {
+    let message = "the gateway is being stopped; send the request to another, or later";
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message)
 }
 
 /// Error of a request that is not admitted.

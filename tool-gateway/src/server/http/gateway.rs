@@ -121,6 +121,7 @@ impl Gateway {
                 bodies: Arc::new(ByteBudget::new(Limits::default().bodies, Limits::MAX_BODY)),
                 large_requests: Arc::default(),
                 turns: Arc::default(),
+                draining: CancellationToken::new(),
                 closing: CancellationToken::new(),
                 claims: Claims::default(),
                 leases: Leases::new(),
@@ -527,6 +528,7 @@ impl Gateway {
             running: Arc::clone(&self.shared.turns),
             requests: Arc::clone(&self.shared.client_limits),
             leases: Arc::clone(&self.shared.leases),
+            draining: self.shared.draining.clone(),
             closing: self.shared.closing.clone(),
         }
     }
@@ -617,10 +619,17 @@ pub struct Turns {
     running: Arc<TurnTable>,
     requests: Arc<ClientLimits>,
     leases: Arc<Leases>,
+    draining: CancellationToken,
     closing: CancellationToken,
 }
 
 impl Turns {
+    /// Makes `/readyz` respond with 503, so that a load balancer sends new requests to other gateways. This gateway serves all requests until
+    /// [`close`](Self::close).
+    pub fn drain(&self) {
+        self.draining.cancel();
+    }
+
     /// Stops the admission of turns. `/readyz` and requests for the upstream are then answered with 503.
     pub fn close(&self) {
         self.closing.cancel();

@@ -14,7 +14,7 @@ use serde_json::json;
 #[cfg(feature = "mcp")]
 use super::mcp_endpoint::McpEndpoint;
 use super::{account, messages, path_ids};
-use crate::server::admit::admission::{Access, Admission, admit, check_open};
+use crate::server::admit::admission::{Access, Admission, admit, check_open, stopping};
 use crate::server::admit::request_body::{ReadRequest, read_text};
 use crate::server::drive::forward;
 use crate::server::observe::metrics::RouteMetrics;
@@ -172,6 +172,9 @@ async fn health() -> &'static str {
 /// MCP server has not listed its tools.
 async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, ApiError> {
     check_open(&shared)?;
+    if shared.draining.is_cancelled() {
+        return Err(stopping());
+    }
     if let Err(error) = shared.store.check().await {
         tracing::debug!(%error, "the session store does not answer");
         let message = "the session store does not answer";

@@ -47,6 +47,8 @@ pub(crate) struct Shared {
     pub(crate) turns: Arc<TurnTable>,
     pub(crate) claims: Claims,
     pub(crate) leases: Arc<Leases>,
+    /// Cancelled when `/readyz` begins to respond with 503, before the gateway stops to admit turns.
+    pub(crate) draining: CancellationToken,
     /// Cancelled when the gateway stops to admit turns.
     pub(crate) closing: CancellationToken,
     pub(crate) metrics: Metrics,
