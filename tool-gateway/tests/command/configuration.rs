@@ -584,3 +584,16 @@ fn store_in_redis_needs_the_feature() {
         );
     }
 }
+
+#[cfg(feature = "redis")]
+#[test]
+fn deployed_configuration_is_valid() {
+    let text = include_str!("../../deploy/gateway.toml");
+    is_accepted(
+        text,
+        &[
+            ("REDIS_PASSWORD", "hush"),
+            ("TOOL_GATEWAY_CLIENT_KEYS", "ada=a-key-of-ada"),
+        ],
+    );
+}

@@ -21,6 +21,7 @@ mod program;
 mod load_balancer;
 mod rolling;
 mod speed;
+mod sizes;
 
 #[path = "../../../tests/support/redis_server.rs"]
 #[allow(

@@ -12,6 +12,7 @@ mod redis_server;
 mod requirements;
 mod random_operations;
 mod large_clients;
+mod access;
 #[cfg(unix)]
 mod failures;
 
