@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tool_builtins::files;
 use tool_builtins::workspace::Workspace;
-use tool_gateway::{Gateway, Offload};
+use tool_gateway::{Gateway, Offer, Offload};
 use tool_runtime::ToolRegistry;
 use tower::ServiceExt as _;
 
 use crate::fault_rows::until_counted;
-use crate::lab::{Chat, Lab, RETRY, assistant, call, go, post, result, says, slow_call, text, user, wait};
+use crate::lab::{Chat, Lab, RETRY, Runs, assistant, call, go, post, result, says, slow_call, text, user, wait};
 use crate::protocol::{Scripted, is_chat};
 use crate::reply::Reply;
 use crate::shared_store::{Instances, SharedStore};
@@ -517,4 +517,70 @@ async fn shared_store_needs_a_shared_offload_directory() {
         assert_eq!(seen.contains("ReadOffloaded"), is_shared, "{seen}");
         let _ = std::fs::remove_dir_all(folder);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn offloaded_result_is_read_on_another_gateway() {
+    let folder = std::env::temp_dir().join(format!("tool-gateway-moved-offload-{}", std::process::id()));
+    let read =
+        json!({ "type": "tool_use", "id": "up_r", "name": "ReadOffloaded", "input": { "id": "up_a" } });
+    let script = json!({ "turns": [
+        says(&[call("write", "a")]),
+        says(&[text("One.")]),
+        says(&[read]),
+        says(&[text("Two.")]),
+    ] });
+    let instances = Instances::with(&script, |gateway| {
+        let offload = Offload::new(&folder).with_threshold(5).shared();
+        gateway.with_offload(offload).unwrap()
+    });
+    let mut chat = Chat::new(false);
+    assert_eq!(chat.say(&instances.one, "go").await.text(), "One.");
+    assert!(!instances.one.last_seen().to_string().contains("write of a"));
+    assert_eq!(chat.say(&instances.two, "read it").await.text(), "Two.");
+    let seen = instances.two.last_seen();
+    let last = seen["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(last.contains("write of a"), "{last}");
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+/// The session knows the files that the model has read.
+#[tokio::test(start_paused = true)]
+async fn file_that_was_read_on_one_gateway_is_edited_on_another() {
+    let folder = std::env::temp_dir().join(format!("tool-gateway-moved-workspace-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("a.txt"), "one\n").unwrap();
+    let use_of = |id: &str, name: &str, input: Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });
+    let turns = [
+        says(&[use_of("up_r", "Read", json!({ "file_path": "a.txt" }))]),
+        says(&[text("Read.")]),
+        says(&[use_of(
+            "up_e",
+            "Edit",
+            json!({ "file_path": "a.txt", "old_string": "one", "new_string": "two" }),
+        )]),
+        says(&[text("Edited.")]),
+    ];
+    let script = TestScript::from_json(&json!({ "turns": turns }).to_string()).unwrap();
+    let store = SharedStore::default();
+    let lab = || {
+        let registry = ToolRegistry::new().with_state(Workspace::open(&folder).unwrap());
+        let gateway = Gateway::new(
+            registry.with_tools(files::tools()).unwrap(),
+            Scripted::new(&script),
+        );
+        let gateway = gateway.with_offer(Offer::Always).with_store(store.clone());
+        Lab {
+            app: gateway.with_shared_workspace().router(),
+            script: script.clone(),
+            runs: Runs::default(),
+        }
+    };
+    let (one, two) = (lab(), lab());
+    let mut chat = Chat::new(false);
+    assert_eq!(chat.say(&one, "read").await.text(), "Read.");
+    assert_eq!(chat.say(&two, "edit").await.text(), "Edited.");
+    let edited = std::fs::read_to_string(folder.join("a.txt")).unwrap();
+    assert_eq!(edited, "two\n", "{}", two.last_seen());
+    let _ = std::fs::remove_dir_all(folder);
 }
