@@ -4,9 +4,13 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::cluster::{Cluster, call, until};
 use crate::conversation::{Conversation, text};
+
+/// Minimum time between SIGSTOP and SIGCONT.
+const HANG: Duration = Duration::from_secs(20);
 
 /// Phase of a turn in which the owner gets a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,11 +70,13 @@ async fn is_continued(phase: Phase, signal: &str) {
         Phase::Calling | Phase::Deferred => until(|| !cluster.begun().is_empty()).await,
     }
     cluster.one.signal(signal);
+    let signalled = Instant::now();
     cluster.upstream.admit(usize::MAX);
     let retried = conversation.retry(&cluster.two).await;
     assert_eq!(text(&retried), "Done.", "{phase:?} {signal}");
     if signal == "-STOP" {
-        // The owner is fenced, and runs no further call.
+        // The owner hangs for longer than its lease. It is fenced then, and runs no further call.
+        tokio::time::sleep_until(signalled + HANG).await;
         cluster.one.signal("-CONT");
         let answer = tokio::time::timeout(Duration::from_secs(60), owner)
             .await
