@@ -16,7 +16,9 @@ use tool_runtime::ToolRegistry;
 use tower::ServiceExt as _;
 
 use crate::fault_rows::until_counted;
-use crate::lab::{Chat, Lab, RETRY, Runs, assistant, call, go, post, result, says, slow_call, text, user, wait};
+use crate::lab::{
+    Chat, Lab, RETRY, Runs, assistant, call, go, post, result, says, slow_call, text, user, wait,
+};
 use crate::protocol::{Scripted, is_chat};
 use crate::reply::Reply;
 use crate::shared_store::{Instances, SharedStore};

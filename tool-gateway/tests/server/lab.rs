@@ -1,5 +1,8 @@
 //! A gateway with four tools in front of a script, and a client.
 
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,6 +18,8 @@ use tool_gateway::upstream::{Upstream, UpstreamFuture};
 use tool_runtime::{Context, ToolDefinition, ToolRegistry, tool_set};
 use tower::ServiceExt as _;
 
+#[cfg(all(unix, feature = "redis"))]
+use crate::gateway_processes;
 use crate::protocol::{Scripted, is_chat, messages_request};
 use crate::reply::Reply;
 use crate::shared_store::Instances;
@@ -33,23 +38,53 @@ pub(crate) struct Lab {
 pub(crate) struct Runs {
     begun: Arc<Mutex<Vec<String>>>,
     ended: Arc<Mutex<Vec<String>>>,
+    /// File that several processes write.
+    file: Option<PathBuf>,
 }
 
 impl Runs {
+    #[cfg(all(unix, feature = "redis"))]
+    pub(crate) fn in_file(file: PathBuf) -> Self {
+        Self {
+            file: Some(file),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn begun(&self) -> Vec<String> {
-        self.begun.lock().unwrap().clone()
+        self.calls(&self.begun, "begin ")
     }
 
     pub(crate) fn begin(&self, call: String) {
-        self.begun.lock().unwrap().push(call);
+        self.add(&self.begun, "begin ", call);
     }
 
     pub(crate) fn end(&self, call: String) {
-        self.ended.lock().unwrap().push(call);
+        self.add(&self.ended, "end ", call);
     }
 
     pub(crate) fn ended(&self) -> Vec<String> {
-        self.ended.lock().unwrap().clone()
+        self.calls(&self.ended, "end ")
+    }
+
+    fn add(&self, calls: &Mutex<Vec<String>>, prefix: &str, call: String) {
+        match &self.file {
+            Some(file) => {
+                let mut file = File::options().append(true).create(true).open(file).unwrap();
+                // One write, so that lines of several processes are not mixed.
+                file.write_all(format!("{prefix}{call}\n").as_bytes()).unwrap();
+            }
+            None => calls.lock().unwrap().push(call),
+        }
+    }
+
+    fn calls(&self, calls: &Mutex<Vec<String>>, prefix: &str) -> Vec<String> {
+        let Some(file) = &self.file else {
+            return calls.lock().unwrap().clone();
+        };
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let calls = text.lines().filter_map(|line| line.strip_prefix(prefix));
+        calls.map(str::to_owned).collect()
     }
 }
 
@@ -59,14 +94,15 @@ pub(crate) fn registry(runs: &Runs) -> ToolRegistry {
     for name in ["lookup", "write", "later"] {
         let mut definition = ToolDefinition::new(name, format!("The tool {name}."), schema());
         definition.hints.read_only = (name == "lookup").then_some(true);
-        let runs = runs.clone();
+        let (runs, slowness) = (runs.clone(), scaled(1));
         registry
             .register_dynamic(definition, move |arguments: Value, _: Context| {
                 let runs = runs.clone();
                 async move {
                     let key = arguments["key"].as_str().unwrap_or("none").to_owned();
                     runs.begin(format!("{name} {key}"));
-                    tokio::time::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0))).await;
+                    let ms = slowness * arguments["ms"].as_u64().unwrap_or(0);
+                    tokio::time::sleep(Duration::from_millis(ms)).await;
                     runs.end(format!("{name} {key}"));
                     Ok::<_, String>(format!("{name} of {key}"))
                 }
@@ -83,17 +119,37 @@ pub(crate) fn schema() -> Value {
 
 impl Lab {
     pub(crate) fn new(turns: Value) -> Self {
-        Self::with_each(json!({ "turns": turns }), |gateway| gateway)
+        Self::without_settings(json!({ "turns": turns }))
     }
 
     /// The turns answer requests in order, without a comparison of the requests.
     pub(crate) fn in_order(turns: Value) -> Self {
-        Self::with_each(json!({ "turns": turns, "order": "requests" }), |gateway| gateway)
+        Self::without_settings(json!({ "turns": turns, "order": "requests" }))
     }
 
-    /// Builds a lab whose gateways have these settings: one gateway, or in the tests of `two_gateways` two over one store, to which requests go
-    /// in turn.
+    fn without_settings(script: Value) -> Self {
+        #[cfg(all(unix, feature = "redis"))]
+        if let Some(redis) = gateway_processes::redis() {
+            let script = TestScript::from_json(&script.to_string()).unwrap();
+            return gateway_processes::default_lab(&script, redis, 2);
+        }
+        Self::with_each(script, |gateway| gateway)
+    }
+
+    /// Builds a lab whose gateways have these settings: one gateway, or in the tests of `two_gateways` and `two_processes` two over one store, to
+    /// which requests go in turn.
     pub(crate) fn with_each(script: Value, configure: impl Fn(Gateway) -> Gateway) -> Self {
+        #[cfg(all(unix, feature = "redis"))]
+        {
+            let script = TestScript::from_json(&script.to_string()).unwrap();
+            let gateway = |runs: &Runs, upstream: Scripted| {
+                let gateway = Gateway::new(registry(runs), upstream);
+                configure(gateway.with_deferred(["later"]).unwrap())
+            };
+            if let Ok(lab) = gateway_processes::lab(&script, gateway_processes::redis(), 2, gateway) {
+                return lab;
+            }
+        }
         if !has_two_gateways() {
             return Self::with(script, configure);
         }
@@ -185,12 +241,24 @@ impl Lab {
     }
 }
 
-/// Returns whether the running test is one of `two_gateways`. The test harness names the thread of a test after the test.
+/// Returns whether the running test is one of `two_gateways` or `two_processes`. The test harness names the thread of a test after the test.
 pub(crate) fn has_two_gateways() -> bool {
     let thread = std::thread::current();
     thread
         .name()
-        .is_some_and(|name| name.starts_with("two_gateways::"))
+        .is_some_and(|name| name.starts_with("two_gateways::") || name.starts_with("two_processes::"))
+}
+
+/// Returns the milliseconds of a call or a pause in a test, which are more for gateways in processes.
+pub(crate) fn scaled(milliseconds: u64) -> u64 {
+    #[cfg(all(unix, feature = "redis"))]
+    {
+        gateway_processes::scaled(milliseconds)
+    }
+    #[cfg(not(all(unix, feature = "redis")))]
+    {
+        milliseconds
+    }
 }
 
 /// Sends each request to the next gateway.
@@ -254,7 +322,7 @@ pub(crate) const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 
 /// Waits for a time.
 pub(crate) async fn wait(milliseconds: u64) {
-    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+    tokio::time::sleep(Duration::from_millis(scaled(milliseconds))).await;
 }
 
 pub(crate) fn post(path: &str, body: impl ToString, headers: &[(&str, &str)]) -> Request<Body> {

@@ -17,6 +17,17 @@ mod clock;
 mod subscriber;
 mod test_script;
 mod protocol;
+#[cfg(all(unix, feature = "redis"))]
+#[path = "../../../tests/support/redis_server.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::format_push_string,
+    reason = "shared with other suites"
+)]
+mod redis_server;
+#[cfg(all(unix, feature = "redis"))]
+mod gateway_processes;
 mod lab;
 mod events;
 mod reply;
@@ -54,6 +65,8 @@ mod interruptions;
 mod crashes;
 mod chat_completions;
 mod two_gateways;
+#[cfg(all(unix, feature = "redis"))]
+mod two_processes;
 #[cfg(target_os = "linux")]
 #[path = "../../../tests/faults/own_process.rs"]
 mod own_process;

@@ -3,6 +3,8 @@
 use axum::body::{Body, Bytes};
 use axum::http::Request;
 use serde_json::{Value, json};
+#[cfg(all(unix, feature = "redis"))]
+use tool_gateway::upstream::AnthropicUpstream;
 use tool_gateway::upstream::{OpenAiUpstream, TurnBody, Upstream, UpstreamFuture};
 
 use crate::test_script::TestScript;
@@ -11,6 +13,9 @@ use crate::test_script::TestScript;
 pub(crate) enum Scripted {
     Messages(TestScript),
     Chat(Box<OpenAiUpstream<TestScript>>),
+    /// A server that plays the script in another process.
+    #[cfg(all(unix, feature = "redis"))]
+    Server(Box<AnthropicUpstream>),
 }
 
 /// Returns whether the running test is one of `chat_completions`. The test harness names the thread of a test after the test.
@@ -34,6 +39,8 @@ impl Scripted {
         match self {
             Self::Messages(script) => script,
             Self::Chat(upstream) => &**upstream,
+            #[cfg(all(unix, feature = "redis"))]
+            Self::Server(upstream) => &**upstream,
         }
     }
 }

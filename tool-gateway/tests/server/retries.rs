@@ -13,8 +13,8 @@ use tool_runtime::permission::{Decision, Permission};
 
 use crate::failing_store::FailingStore;
 use crate::lab::{
-    Chat, Lab, RETRY, Runs, assistant, call, has_two_gateways, post, registry, result, says, slow_call, text,
-    user, wait,
+    Chat, Lab, RETRY, Runs, assistant, call, has_two_gateways, post, registry, result, says, scaled,
+    slow_call, text, user, wait,
 };
 use crate::protocol::{Scripted, is_chat};
 use crate::reply::Reply;
@@ -345,7 +345,7 @@ async fn branches_from_a_stored_turn_run_side_by_side() {
     let began = tokio::time::Instant::now();
     let (left, right) = tokio::join!(left.say(&lab, "left"), right.say(&lab, "right"));
     assert!(
-        began.elapsed() < Duration::from_millis(200),
+        began.elapsed() < Duration::from_millis(scaled(200)),
         "{:?}",
         began.elapsed()
     );

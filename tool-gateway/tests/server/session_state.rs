@@ -1,7 +1,9 @@
 //! State of sessions: all tools of a registry share it, and it is stored with each turn.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+#[cfg(all(unix, feature = "redis"))]
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -14,8 +16,12 @@ use tool_gateway::session::file::FileStore;
 use tool_runtime::{SessionState, State, tool, tool_set};
 
 use crate::failing_store::FailingStore;
+#[cfg(all(unix, feature = "redis"))]
+use crate::gateway_processes;
 use crate::lab::{Chat, Lab, Runs, assistant, call, registry, result, says, slow_call, text, user};
 use crate::protocol::Scripted;
+#[cfg(all(unix, feature = "redis"))]
+use crate::redis_server::RedisServer;
 use crate::reply::Reply;
 use crate::test_script::TestScript;
 
@@ -60,15 +66,48 @@ async fn spoil(
 
 /// Builds a gateway with both tools, whose upstream answers in the order of the requests.
 fn lab(turns: Value, configure: impl FnOnce(Gateway) -> Gateway) -> Lab {
+    #[cfg(all(unix, feature = "redis"))]
+    {
+        lab_over(turns, gateway_processes::redis(), 2, configure)
+    }
+    #[cfg(not(all(unix, feature = "redis")))]
+    {
+        in_this_process(&script(turns), |runs, upstream| {
+            gateway(runs, upstream, configure)
+        })
+    }
+}
+
+/// Builds such a gateway in this number of processes over Redis.
+#[cfg(all(unix, feature = "redis"))]
+fn lab_over(
+    turns: Value,
+    redis: Option<Arc<RedisServer>>,
+    count: usize,
+    configure: impl FnOnce(Gateway) -> Gateway,
+) -> Lab {
+    let script = script(turns);
+    let gateway = |runs: &Runs, upstream: Scripted| gateway(runs, upstream, configure);
+    gateway_processes::lab(&script, redis, count, gateway)
+        .unwrap_or_else(|gateway| in_this_process(&script, gateway))
+}
+
+fn script(turns: Value) -> TestScript {
     let script = json!({ "turns": turns, "order": "requests" });
-    let script = TestScript::from_json(&script.to_string()).unwrap();
-    let runs = Runs::default();
-    let mut registry = registry(&runs).with_state(runs.clone());
+    TestScript::from_json(&script.to_string()).unwrap()
+}
+
+fn gateway(runs: &Runs, upstream: Scripted, configure: impl FnOnce(Gateway) -> Gateway) -> Gateway {
+    let mut registry = registry(runs).with_state(runs.clone());
     registry.register_all(tool_set![note, spoil]).unwrap();
-    let gateway = Gateway::new(registry, Scripted::new(&script));
+    configure(Gateway::new(registry, upstream))
+}
+
+fn in_this_process(script: &TestScript, gateway: impl FnOnce(&Runs, Scripted) -> Gateway) -> Lab {
+    let runs = Runs::default();
     Lab {
-        app: configure(gateway).router(),
-        script,
+        app: gateway(&runs, Scripted::new(script)).router(),
+        script: script.clone(),
         runs,
     }
 }
@@ -215,28 +254,41 @@ async fn a_deferred_call_whose_state_cannot_be_stored_is_interrupted() {
 }
 
 /// A file that several processes use in turn.
-struct File(PathBuf);
+struct File {
+    folder: PathBuf,
+    /// Store in place of the file.
+    #[cfg(all(unix, feature = "redis"))]
+    redis: Option<Arc<RedisServer>>,
+}
 
 impl File {
     fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("tool-gateway-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
-        Self(folder)
+        Self {
+            folder,
+            #[cfg(all(unix, feature = "redis"))]
+            redis: gateway_processes::redis(),
+        }
     }
 
     fn open(&self, turns: Value) -> Lab {
-        let store = FileStore::open(self.path()).unwrap();
-        lab(turns, |gateway| gateway.with_store(store))
-    }
-
-    fn path(&self) -> impl AsRef<Path> {
-        self.0.join("sessions.redb")
+        let store = FileStore::open(self.folder.join("sessions.redb")).unwrap();
+        let configure = |gateway: Gateway| gateway.with_store(store);
+        #[cfg(all(unix, feature = "redis"))]
+        {
+            lab_over(turns, self.redis.clone(), 1, configure)
+        }
+        #[cfg(not(all(unix, feature = "redis")))]
+        {
+            lab(turns, configure)
+        }
     }
 }
 
 impl Drop for File {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
