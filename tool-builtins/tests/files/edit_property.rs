@@ -126,15 +126,20 @@ enum Slip {
     Spaces(usize),
     Tabs(usize),
     Numbers,
+    NumbersAndLineFeed,
     Crlf,
     OldDedented,
     NumbersInOld,
+    /// Only the old text has a line feed at its end.
+    NumbersAndOldLineFeed,
+    /// A quoted line is blank after its number.
+    NumbersOfLostLine,
     WrongWord,
     Case,
     EndsAndDedented,
 }
 
-const SLIPS: [Slip; 22] = [
+const SLIPS: [Slip; 26] = [
     Slip::None,
     Slip::StrippedEnds,
     Slip::AddedEnds,
@@ -151,9 +156,14 @@ const SLIPS: [Slip; 22] = [
     Slip::Tabs(4),
     Slip::Tabs(8),
     Slip::Numbers,
+    Slip::NumbersAndLineFeed,
     Slip::Crlf,
     Slip::OldDedented,
     Slip::NumbersInOld,
+    Slip::NumbersAndOldLineFeed,
+    // Twice: a lost line at the end of the quote is the one that a comparison of texts overlooks.
+    Slip::NumbersOfLostLine,
+    Slip::NumbersOfLostLine,
     Slip::WrongWord,
     Slip::Case,
     Slip::EndsAndDedented,
@@ -166,7 +176,7 @@ impl Slip {
         let is_of_both = !matches!(
             self,
             Self::OldDedented | Self::NumbersInOld | Self::WrongWord | Self::Case | Self::EndsAndDedented
-        );
+        ) && !self.must_be_refused();
         let changed = |text: &str, other: &str| -> String {
             let others: Vec<&str> = other.split('\n').collect();
             let lines = text.split('\n').filter(|line| !others.contains(line));
@@ -185,6 +195,11 @@ impl Slip {
             .count();
         let filled = quote.iter().filter(|line| !line.is_empty()).count();
         is_of_both && !(is_typographic && has_signs) && places == 1 && (filled > 1 || quote.len() == 1)
+    }
+
+    /// Returns whether the numbered lines are not the file's lines, or do not say how the new text ends.
+    fn must_be_refused(self) -> bool {
+        matches!(self, Self::NumbersAndOldLineFeed | Self::NumbersOfLostLine)
     }
 
     fn apply(self, edit: &ExactEdit, random: &mut Random) -> (String, String) {
@@ -206,7 +221,19 @@ impl Slip {
             Self::Spaces(width) => both(&mut |text| each_line(text, |line| with_spaces(line, width))),
             Self::Tabs(width) => both(&mut |text| each_line(text, |line| with_tabs(line, width))),
             Self::Numbers => both(&mut |text| numbered(text, edit.first)),
+            Self::NumbersAndLineFeed => both(&mut |text| numbered(text, edit.first) + "\n"),
             Self::NumbersInOld => (numbered(old, edit.first), new.to_owned()),
+            Self::NumbersAndOldLineFeed => (numbered(old, edit.first) + "\n", numbered(new, edit.first)),
+            Self::NumbersOfLostLine => {
+                let lines: Vec<&str> = old.split('\n').collect();
+                let filled: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+                let lost = [random.pick(&filled), filled[filled.len() - 1]];
+                let lost = random.pick(&lost);
+                both(&mut |text| {
+                    let lines = text.split('\n').map(|line| if line == lost { "" } else { line });
+                    numbered(&lines.collect::<Vec<_>>().join("\n"), edit.first)
+                })
+            }
             Self::Crlf => both(&mut |text| text.replace('\n', "\r\n")),
             Self::OldDedented => (dedented(old, indentation), new.to_owned()),
             Self::WrongWord => {
@@ -464,6 +491,7 @@ async fn inexact_quote_has_the_result_of_the_exact_one() {
     let mut refusals = std::collections::BTreeMap::<String, usize>::new();
     let mut recorded = RecordedCases::create();
     let mut case = 0;
+    let mut ends_in_bare_number = 0;
     while case < cases {
         let form = random.pick(&FORMS);
         let source = &sources[random.below(sources.len())];
@@ -507,6 +535,11 @@ async fn inexact_quote_has_the_result_of_the_exact_one() {
                 }
             }
             Ok(result) => {
+                assert!(
+                    is_exact || !slip.must_be_refused(),
+                    "{form:?} {slip:?} {edit:?}\nold: {old:?}\nnew: {new:?}"
+                );
+                ends_in_bare_number += usize::from(slip == Slip::Numbers && old.ends_with('\t'));
                 counts.applied += 1;
                 counts.one_reading_applied += usize::from(has_one_reading);
                 if is_exact {
@@ -533,6 +566,7 @@ async fn inexact_quote_has_the_result_of_the_exact_one() {
             println!("{count} {kind}");
         }
     }
+    assert!(ends_in_bare_number > 0, "no numbered quote ended in a blank line");
     let share = counts.one_reading_applied * 100 / counts.one_reading;
     assert!(share >= 93, "{share} %: {counts}");
 }

@@ -71,8 +71,10 @@ pub(super) enum Refused {
     Short,
     /// `replace_all` accepts only exact quotes.
     ReplaceAll,
-    /// Only the old text has line numbers.
+    /// The new text has other line numbers, or none.
     NumbersInOld,
+    /// Only one of the texts with line numbers has a line feed at its end, or a blank last line is deleted.
+    NumberedEnd,
 }
 
 impl Replacement<'_> {
@@ -134,9 +136,9 @@ impl Replacement<'_> {
     ) -> Result<Applied, Rejection> {
         let quote = Quote::new(&texts.old);
         let mut places = quote.places(lines);
-        let numbered = numbered_place(lines, &texts.old);
-        if let Some((first, _)) = &numbered {
-            places.insert(*first, Rule::LineNumbers);
+        let numbered = Numbered::new(&texts.old);
+        if let Some(first) = numbered.as_ref().and_then(|numbered| numbered.place(lines)) {
+            places.insert(first, Rule::LineNumbers);
         }
         let (first, rule) = match places.len() {
             0 => return Err(Rejection::Missing),
@@ -170,15 +172,20 @@ impl Replacement<'_> {
             return Err(rejected(Refused::Doubt(Doubt::LineEnds)));
         }
         let (old, new) = match (&rule, &numbered) {
-            (Rule::LineNumbers, Some((_, old))) => {
-                let new = if texts.new.is_empty() {
-                    String::new()
-                } else {
-                    Numbered::new(&texts.new)
-                        .ok_or_else(|| rejected(Refused::NumbersInOld))?
-                        .text
-                };
-                (old.as_str(), Cow::Owned(new))
+            (Rule::LineNumbers, Some(old)) if texts.new.is_empty() => {
+                if old.ends_in_bare_number() {
+                    return Err(rejected(Refused::NumberedEnd));
+                }
+                (old.text.as_str(), Cow::Borrowed(""))
+            }
+            (Rule::LineNumbers, Some(old)) => {
+                let new = old
+                    .new_text(&texts.new)
+                    .ok_or_else(|| rejected(Refused::NumbersInOld))?;
+                if !old.ends_like(&new) {
+                    return Err(rejected(Refused::NumberedEnd));
+                }
+                (old.text.as_str(), Cow::Owned(new.text))
             }
             _ => (texts.old.as_ref(), Cow::Borrowed(texts.new.as_ref())),
         };
@@ -293,20 +300,6 @@ fn apply_exact(lines: &Lines<'_>, view: &View<'_>, texts: &Texts<'_>, places: &[
     let mut applied = Applied::new(Rule::Exact);
     applied.write(&splices);
     applied
-}
-
-/// Finds the place that the line numbers of a quote name: the first line from 0, and the quote without its numbers. These lines of the file
-/// must be the quoted ones to the letter.
-fn numbered_place(lines: &Lines<'_>, old: &str) -> Option<(usize, String)> {
-    let numbered = Numbered::new(old)?;
-    let first = numbered.first.checked_sub(1)?;
-    let quote = Quote::new(&numbered.text);
-    let is_same = quote
-        .lines
-        .iter()
-        .enumerate()
-        .all(|(at, line)| first + at < lines.len() && lines.content(first + at) == *line);
-    (numbered.is_consecutive && is_same).then(|| (first, numbered.text.clone()))
 }
 
 /// Leaves the last line feed out of both texts if the last line of the place has no ending.

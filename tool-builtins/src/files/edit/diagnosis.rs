@@ -96,8 +96,9 @@ impl Diagnosis<'_> {
                 at + 1
             ));
         }
-        let numbered = Numbered::new(self.old)?;
-        let at = self.view.find(numbered.text.trim_end_matches('\n'))?;
+        let numbered = Numbered::new(self.old).filter(|numbered| !numbered.ends_in_bare_number())?;
+        let text = numbered.text.trim_end_matches('\n');
+        let at = self.view.find(text).filter(|_| !is_blank(text))?;
         Some(format!(
             "old_string has line numbers in front of its lines, and the text without them is at line {}; send the text without line numbers",
             line_at(self.view, at)

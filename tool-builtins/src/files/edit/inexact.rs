@@ -315,15 +315,21 @@ fn indented(shift: &Shift, line: &str) -> Result<Option<String>, Doubt> {
     shift.undo(line).map(Some).ok_or(Doubt::Shift)
 }
 
-/// A quote that was copied from an answer of `Read` with its line numbers.
+/// A text that was copied from an answer of `Read` with its line numbers.
 #[derive(Debug)]
 pub(super) struct Numbered {
     /// First number.
     pub(super) first: usize,
+    /// Number of numbered lines. `text` alone does not say it: a blank last line without a line feed leaves no trace there.
+    count: usize,
     /// Text without the numbers.
     pub(super) text: String,
+    /// Whether the last numbered line has a line feed.
+    ends_with_newline: bool,
     /// Whether the numbers are consecutive.
-    pub(super) is_consecutive: bool,
+    is_consecutive: bool,
+    /// Whether no number is smaller than the one before.
+    is_sorted: bool,
 }
 
 impl Numbered {
@@ -340,8 +346,45 @@ impl Numbered {
         }
         Some(Self {
             first: *numbers.first()?,
+            count: numbers.len(),
+            ends_with_newline: text.ends_with('\n'),
             is_consecutive: numbers.is_sorted_by(|a, b| a.checked_add(1) == Some(*b)),
+            is_sorted: numbers.is_sorted(),
             text: rest,
         })
+    }
+
+    /// Returns the lines without their numbers: as many as there are numbers.
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        self.text.split('\n').take(self.count)
+    }
+
+    /// Returns whether the last line is blank and has no line feed. A search for the text would then not compare this line.
+    pub(super) fn ends_in_bare_number(&self) -> bool {
+        !self.ends_with_newline && self.lines().last().is_some_and(str::is_empty)
+    }
+
+    /// Finds the place that the numbers name: the first line from 0. The numbered lines of the file must be the quoted ones to the letter, and
+    /// one of them must have text. Lines that begin with a number in the file, too, are no evidence: `new_string` may then have the file's
+    /// numbers only.
+    pub(super) fn place(&self, lines: &Lines<'_>) -> Option<usize> {
+        let first = self.first.checked_sub(1)?;
+        let is_equal = |(at, line): (usize, &str)| {
+            let at = first.checked_add(at).filter(|at| *at < lines.len());
+            at.is_some_and(|at| lines.content(at) == line) && Self::new(line).is_none()
+        };
+        let is_place = self.is_consecutive && !is_blank(&self.text) && self.lines().enumerate().all(is_equal);
+        is_place.then_some(first)
+    }
+
+    /// Returns the new text of an edit without its numbers; `None` if it has none on some lines, or numbers of other places.
+    pub(super) fn new_text(&self, new: &str) -> Option<Self> {
+        let end = self.first.checked_add(self.count)?;
+        Self::new(new).filter(|new| new.is_sorted && (self.first..=end).contains(&new.first))
+    }
+
+    /// Returns whether both texts end in the same way. Otherwise a line would be joined with the next one, or a blank last line lost.
+    pub(super) fn ends_like(&self, new: &Self) -> bool {
+        self.ends_with_newline == new.ends_with_newline
     }
 }

@@ -109,7 +109,13 @@ fn inexact_error(path: &str, line: usize, rule: &Rule, reason: Refused) -> ToolE
         ),
         Refused::NumbersInOld => (
             ErrorCode::NoMatch,
-            ", and new_string has no line numbers on some lines; leave the numbers out of both".to_owned(),
+            ", and new_string has no line numbers on some lines, or other ones; leave the numbers out of both"
+                .to_owned(),
+        ),
+        Refused::NumberedEnd => (
+            ErrorCode::NoMatch,
+            ", and old_string and new_string do not end alike, so the last line is uncertain; leave the numbers out of both"
+                .to_owned(),
         ),
         Refused::Doubt(doubt) => (
             ErrorCode::NoMatch,
