@@ -1,11 +1,28 @@
 //! [`Program`]: `tool-gateway serve` with a configuration.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::http;
+
+/// Folder of a test, which is removed on drop.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(test: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("tool-gateway-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 /// A running program, which is killed on drop.
 pub(crate) struct Program {
@@ -16,12 +33,18 @@ pub(crate) struct Program {
 impl Program {
     /// Starts the program. Port 0 is any free port.
     pub(crate) fn start(configuration: &Path, port: u16) -> Self {
+        Self::start_with(configuration, port, &[])
+    }
+
+    /// Starts the program with further variables of the environment.
+    pub(crate) fn start_with(configuration: &Path, port: u16, variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tool-gateway"))
             .args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--config"])
             .arg(configuration)
             .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
             .env("ANTHROPIC_API_KEY", "key")
             .env("RUST_LOG", "warn")
+            .envs(variables.iter().copied())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -47,13 +70,15 @@ impl Program {
         self.address.rsplit_once(':').unwrap().1.parse().unwrap()
     }
 
+    /// Returns the status of a page, or 0 without a response.
+    pub(crate) async fn status(&self, path: &str) -> u16 {
+        let reply = http::send(&self.address, "GET", path, &[], b"").await;
+        reply.map_or(0, |reply| reply.status)
+    }
+
     /// Waits until the program admits requests.
     pub(crate) async fn ready(&self) {
-        while http::send(&self.address, "GET", "/readyz", &[], b"")
-            .await
-            .map_or(0, |reply| reply.status)
-            != 200
-        {
+        while self.status("/readyz").await != 200 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
