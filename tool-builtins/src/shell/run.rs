@@ -237,8 +237,9 @@ async fn answer(
             .unwrap_or_default()
     };
     if !ended.remaining.is_empty() {
+        let has_room = shell.has_room();
         notes.push(shell.with_session(session, |session| {
-            if session.has_room() {
+            if has_room && session.has_room() {
                 running.is_armed = false;
                 let id = session.add_background(command.clone(), excerpt.end);
                 format!("{}; they are {id} for BashOutput and KillShell, and end with the session or after 30 minutes", continuing(&ended.remaining))

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use super::command::Command;
 use super::output_file::{Excerpt, Until};
@@ -25,6 +26,8 @@ pub(super) struct ShellSession {
     last_number: usize,
     last_background: usize,
     has_explained_sandbox: bool,
+    /// Time of the last call.
+    pub(super) last_used: Instant,
 }
 
 /// Command that a model can look up by its id.
@@ -45,6 +48,7 @@ impl ShellSession {
             last_number: 0,
             last_background: 0,
             has_explained_sandbox: false,
+            last_used: Instant::now(),
         })
     }
 
@@ -69,13 +73,18 @@ impl ShellSession {
         self.foreground.iter().chain(background)
     }
 
-    /// Returns whether a further background command may run.
-    pub(super) fn has_room(&self) -> bool {
+    /// Returns the number of background commands that run.
+    pub(super) fn running(&self) -> usize {
         let running = self
             .background
             .iter()
             .filter(|background| !background.command.is_gone());
-        running.count() < MAX_BACKGROUND
+        running.count()
+    }
+
+    /// Returns whether a further background command may run.
+    pub(super) fn has_room(&self) -> bool {
+        self.running() < MAX_BACKGROUND
     }
 
     /// Adds the command of a call.

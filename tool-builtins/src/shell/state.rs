@@ -23,6 +23,8 @@ use super::session::{BackgroundCommand, MAX_BACKGROUND, SessionFolder, ShellSess
 const END_TIME: Duration = Duration::from_secs(6);
 /// Number of sessions whose outputs are kept.
 const MAX_SESSIONS: usize = 10_000;
+/// Maximum number of background commands of all sessions that run at once.
+const MAX_ALL_BACKGROUND: usize = 64;
 
 /// Runs the commands of `Bash`, and ends them: the state of the tools, and a handle for the host. Clones share the commands.
 ///
@@ -152,6 +154,16 @@ impl Shell {
             .collect()
     }
 
+    /// Returns the ids of the sessions that have no processes, and had no call for a time.
+    pub fn idle_sessions(&self, time: Duration) -> Vec<String> {
+        let sessions = self.sessions_guard();
+        sessions
+            .iter()
+            .filter(|(_, session)| session.is_idle() && session.last_used.elapsed() >= time)
+            .filter_map(|(id, _)| id.as_deref().map(str::to_owned))
+            .collect()
+    }
+
     /// Ends the commands of a session, and removes its output. `None` is the session of calls without a session.
     pub async fn end_session(&self, session: Option<&str>) {
         let removed = self.sessions_guard().remove(&session.map(Into::into));
@@ -176,6 +188,15 @@ impl Shell {
 
     /// Starts a command.
     pub(super) fn start(&self, start: Start<'_>, is_background: bool) -> Result<Command, ToolError> {
+        if is_background && !self.has_room() {
+            return Err(ToolError::new(
+                "too_many",
+                format_args!(
+                    "{MAX_ALL_BACKGROUND} background commands of all sessions are running; run the command without `run_in_background`, or \
+                     wait until others have ended"
+                ),
+            ));
+        }
         self.with_session(start.session, |session| {
             if is_background && !session.has_room() {
                 return Err(ToolError::new(
@@ -200,10 +221,24 @@ impl Shell {
         })?
     }
 
+    /// Returns whether a further background command may run, of any session.
+    pub(super) fn has_room(&self) -> bool {
+        let running = self
+            .sessions_guard()
+            .values()
+            .map(ShellSession::running)
+            .sum::<usize>();
+        running < MAX_ALL_BACKGROUND
+    }
+
     /// Returns the background command with an id.
     pub(super) fn background(&self, session: Option<&str>, id: &str) -> Result<BackgroundCommand, ToolError> {
-        let sessions = self.sessions_guard();
-        let session = sessions.get(&session.map(Into::into));
+        let mut sessions = self.sessions_guard();
+        let session = sessions.get_mut(&session.map(Into::into));
+        let session = session.map(|session| {
+            session.last_used = Instant::now();
+            &*session
+        });
         let known = session.map_or(&[][..], ShellSession::background);
         known
             .iter()
@@ -233,15 +268,19 @@ impl Shell {
             let new = ShellSession::new().map_err(not_started)?;
             if sessions.len() >= MAX_SESSIONS {
                 let idle = sessions.iter().find(|(_, session)| session.is_idle());
-                if let Some(id) = idle.map(|(id, _)| id.clone()) {
-                    sessions.remove(&id);
+                let idle = idle.map(|(id, _)| id.clone());
+                if let Some(removed) = idle.and_then(|id| sessions.remove(&id)) {
+                    SessionFolder::new(self.output_dir(), &removed.key).remove();
                 }
             }
             sessions.insert(id.clone(), new);
         }
         let session = sessions.get_mut(&id);
         session
-            .map(work)
+            .map(|session| {
+                session.last_used = Instant::now();
+                work(session)
+            })
             .ok_or_else(|| not_started(io::ErrorKind::NotFound.into()))
     }
 

@@ -1,6 +1,7 @@
 //! Background commands: `run_in_background`, `BashOutput` and `KillShell`.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::json;
 use tool_runtime::Context;
@@ -138,6 +139,36 @@ async fn at_most_eight_run_at_once() {
             .await
             .starts_with("the command runs as bash_9")
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_most_sixty_four_of_all_sessions_run_at_once() {
+    let lab = Lab::new();
+    let input = json!({ "command": "sleep 600", "run_in_background": true });
+    for number in 0..64 {
+        let context = in_session(&format!("s{}", number / 8));
+        let outcome = lab.run("Bash", input.clone(), context).await;
+        assert!(!outcome.result.is_error(), "{outcome:?}");
+    }
+    let outcome = lab.run("Bash", input.clone(), in_session("new")).await;
+    let text = outcome.result.text().unwrap();
+    assert!(
+        text.starts_with("too_many: 64 background commands of all sessions are running"),
+        "{text}"
+    );
+    lab.shell().end_session(Some("s0")).await;
+    let outcome = lab.run("Bash", input, in_session("new")).await;
+    assert!(!outcome.result.is_error(), "{outcome:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_without_processes_and_calls_are_idle() {
+    let lab = Lab::new();
+    let input = json!({ "command": "sleep 600", "run_in_background": true });
+    lab.run("Bash", input, in_session("busy")).await;
+    lab.bash_in("idle", "echo x").await;
+    assert_eq!(lab.shell().idle_sessions(Duration::ZERO), ["idle"]);
+    assert!(lab.shell().idle_sessions(Duration::from_secs(3600)).is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -36,6 +36,7 @@ mod platform {
     use std::env;
     use std::fmt;
     use std::path::{Path, PathBuf};
+    use std::time::Duration;
 
     use tool_builtins::shell::{self, Sandbox, Shell, ShellError, ShellOptions};
     use tool_runtime::{RegistryError, ToolRegistry};
@@ -131,6 +132,11 @@ mod platform {
             self.shell.sessions()
         }
 
+        /// Returns the ids of the sessions that have no processes, and had no call for a time.
+        pub(crate) fn idle_sessions(&self, time: Duration) -> Vec<String> {
+            self.shell.idle_sessions(time)
+        }
+
         pub(crate) async fn end_session(&self, id: &str) {
             self.shell.end_session(Some(id)).await;
         }
@@ -165,6 +171,7 @@ mod platform {
     use std::convert::Infallible;
     use std::fmt;
     use std::path::Path;
+    use std::time::Duration;
 
     use tool_runtime::{RegistryError, ToolRegistry};
 
@@ -199,6 +206,10 @@ mod platform {
         }
 
         pub(crate) fn sessions(&self) -> Vec<String> {
+            match self.0 {}
+        }
+
+        pub(crate) fn idle_sessions(&self, _time: Duration) -> Vec<String> {
             match self.0 {}
         }
 

@@ -19,9 +19,10 @@ const READING: [&str; 5] = ["Read", "LS", "Glob", "Grep", "NotebookRead"];
 /// Tools whose path is a folder, which they list or search.
 const LISTING: [&str; 3] = ["LS", "Glob", "Grep"];
 /// Programs that run the command in their arguments.
-const WRAPPERS: [&str; 20] = [
-    "bash", "builtin", "command", "dash", "doas", "env", "eval", "exec", "ksh", "nice", "nohup", "setsid",
-    "sh", "stdbuf", "sudo", "time", "timeout", "xargs", "zsh", "!",
+const WRAPPERS: [&str; 33] = [
+    "bash", "builtin", "busybox", "chrt", "command", "compgen", "coproc", "dash", "doas", "env", "eval",
+    "exec", "find", "flock", "ionice", "ksh", "nice", "nohup", "script", "setarch", "setpriv", "setsid",
+    "sh", "stdbuf", "sudo", "taskset", "time", "timeout", "trap", "unshare", "xargs", "zsh", "!",
 ];
 
 /// Pattern of calls: the name of a tool, in which `*` matches any text, or the name with a pattern of commands or paths.
@@ -43,8 +44,10 @@ enum ArgumentPattern {
 struct PathGlob {
     /// For rules that allow calls.
     exact: GlobMatcher,
-    /// For other rules: some file systems do not distinguish letters by case.
-    any_case: GlobMatcher,
+    /// For other rules: some file systems do not distinguish letters by case. As in `.gitignore`, a glob without `/` matches at any depth.
+    broad: GlobMatcher,
+    /// The first folders of `broad`, up to the first name with a wildcard, in lower case.
+    literal_folders: Vec<String>,
 }
 
 /// Effect of a rule.
@@ -54,6 +57,8 @@ pub(crate) enum Effect {
     Allow,
     /// The rule denies calls, or asks about calls.
     Restrict,
+    /// Like `Restrict`, and tools that list or search a folder leave out what the rule matches.
+    LeaveOut,
 }
 
 /// Argument of a call to which patterns apply.
@@ -121,10 +126,10 @@ impl CallPattern {
         READING.iter().any(|tool| self.matches_name(tool))
     }
 
-    /// Returns the glob of a pattern for all tools that read files.
+    /// Returns the glob of paths that a rule with this pattern may deny to all tools that read files.
     pub(crate) fn reader_glob(&self) -> Option<&str> {
         match &self.argument {
-            Some(ArgumentPattern::Path(glob)) if self.name == "Read" => Some(glob.exact.glob().glob()),
+            Some(ArgumentPattern::Path(glob)) if self.name == "Read" => Some(glob.broad.glob().glob()),
             _ => None,
         }
     }
@@ -135,7 +140,7 @@ impl CallPattern {
             (None, _) => true,
             (Some(ArgumentPattern::Command(pattern)), Subject::Command(command)) => match effect {
                 Effect::Allow => !is_compound(command) && matches_command(pattern, command),
-                Effect::Restrict => may_run(pattern, command),
+                Effect::Restrict | Effect::LeaveOut => may_run(pattern, command),
             },
             (Some(ArgumentPattern::Path(glob)), Subject::Paths(paths)) => {
                 let is_folder = LISTING.contains(&tool);
@@ -144,11 +149,14 @@ impl CallPattern {
                     Effect::Allow => {
                         !paths.is_empty() && paths.iter().all(|path| glob.allows(path, is_folder))
                     }
-                    Effect::Restrict => paths.iter().any(|path| glob.restricts(path, is_folder)),
+                    Effect::Restrict => paths.iter().any(|path| {
+                        glob.restricts(path, is_folder) || is_folder && glob.may_match_below(path)
+                    }),
+                    Effect::LeaveOut => paths.iter().any(|path| glob.restricts(path, is_folder)),
                 }
             }
             // A call without the argument is not what a rule allows, and may be what another rule restricts.
-            (Some(_), _) => effect == Effect::Restrict,
+            (Some(_), _) => effect != Effect::Allow,
         }
     }
 }
@@ -178,8 +186,14 @@ impl<'de> Deserialize<'de> for CallPattern {
 impl PathGlob {
     /// Parses a glob of paths below the root. `./` and `/` before it are the root, too.
     fn parse(text: &str) -> Result<Self, String> {
+        if text.starts_with("//") || text.starts_with('~') {
+            return Err(
+                "a glob of paths below the workspace, such as `src/**`; `//` and `~` are outside of it"
+                    .to_owned(),
+            );
+        }
         let glob = text.strip_prefix("./").or(text.strip_prefix('/')).unwrap_or(text);
-        let build = |is_any_case| {
+        let build = |glob: &str, is_any_case| {
             let glob = GlobBuilder::new(glob)
                 .literal_separator(true)
                 .case_insensitive(is_any_case)
@@ -187,9 +201,22 @@ impl PathGlob {
             glob.map(|glob| glob.compile_matcher())
                 .map_err(|error| format!("a glob of paths: {error}"))
         };
+        // A folder is written as `secrets/`, too.
+        let folder = glob.strip_suffix('/').unwrap_or(glob);
+        let broad = if text.contains('/') && !folder.is_empty() {
+            folder.to_owned()
+        } else {
+            format!("**/{folder}")
+        };
+        let is_literal = |name: &&str| !name.contains(['*', '?', '[', '{', '\\']);
         Ok(Self {
-            exact: build(false)?,
-            any_case: build(true)?,
+            exact: build(glob, false)?,
+            broad: build(&broad, true)?,
+            literal_folders: broad
+                .split('/')
+                .take_while(is_literal)
+                .map(str::to_lowercase)
+                .collect(),
         })
     }
 
@@ -201,8 +228,15 @@ impl PathGlob {
     /// Returns whether the glob matches a path, a folder that contains the path, or everything in a folder.
     fn restricts(&self, path: &Path, is_folder: bool) -> bool {
         let mut folders = path.ancestors().filter(|path| *path != Path::new(""));
-        folders.any(|path| self.any_case.is_match(path))
-            || is_folder && self.any_case.is_match(path.join(ANY_NAME))
+        folders.any(|path| self.broad.is_match(path)) || is_folder && self.broad.is_match(path.join(ANY_NAME))
+    }
+
+    /// Returns whether the glob may match a path in a folder.
+    fn may_match_below(&self, folder: &Path) -> bool {
+        let names = folder.components().map(|name| name.as_os_str().to_string_lossy());
+        names
+            .zip(&self.literal_folders)
+            .all(|(name, literal)| name.to_lowercase() == *literal)
     }
 }
 
@@ -310,9 +344,17 @@ fn may_run(pattern: &str, command: &str) -> bool {
         }
         let name = word.text.rsplit('/').next().unwrap_or_default();
         let named = text.get(word.text.len() - name.len()..).unwrap_or_default();
-        // The shell replaces the name of a program that is not literal.
-        if is_start && !word.is_literal || matches_command(pattern, &text) || matches_command(pattern, named)
-        {
+        let is_match = matches_command(pattern, &text) || matches_command(pattern, named);
+        if is_match || is_start && words.may_expand(index, pattern) {
+            return true;
+        }
+        // `bash -c 'touch x'`, `env -S'touch x'`
+        let inner = ["-S", "--split-string="]
+            .iter()
+            .find_map(|option| word.text.strip_prefix(option));
+        let inner = inner.unwrap_or(&word.text);
+        let is_command = inner.contains([' ', '\t']) || is_start && inner.contains('$');
+        if is_argument && is_command && may_run(pattern, inner) {
             return true;
         }
         is_argument |= is_start && WRAPPERS.contains(&name);
@@ -362,6 +404,30 @@ impl Words {
         }
         words.extend(open);
         Self(words)
+    }
+
+    /// Returns whether the shell may replace words that are not literal, from an index on, so that the command matches a pattern.
+    fn may_expand(&self, index: usize, pattern: &str) -> bool {
+        let mut words = self.0.iter().skip(index);
+        let mut is_program = true;
+        for expected in pattern.split_whitespace() {
+            let Some(word) = words.next() else {
+                return false;
+            };
+            if !word.is_literal {
+                return true;
+            }
+            let name = word.text.rsplit('/').next().unwrap_or_default();
+            if !(matches(expected, &word.text) || is_program && matches(expected, name)) {
+                return false;
+            }
+            // `*` may be several words.
+            if expected.contains('*') {
+                return words.any(|word| !word.is_literal);
+            }
+            is_program = false;
+        }
+        false
     }
 
     /// Returns the words from an index on, with a blank between them.
@@ -480,6 +546,20 @@ mod tests {
             "${T} x",
             "/usr/bin/t?uch x",
             "touch",
+            "coproc touch x",
+            "trap 'touch x' EXIT",
+            "compgen -C 'touch x'",
+            "env -S'touch x'",
+            "env --split-string='touch x'",
+            "bash -c '$T x'",
+            "flock lock touch x",
+            "flock lock -c 'touch x'",
+            "ionice -c 3 touch x",
+            "taskset 1 touch x",
+            "unshare -r touch x",
+            "script -c 'touch x'",
+            "busybox touch x",
+            "find . -exec touch x +",
         ];
         for text in tricks.into_iter().chain(COMPOUND) {
             for pattern in ["Bash(touch*)", "Bash(touch:*)", "Bash(touch *)"] {
@@ -509,6 +589,46 @@ mod tests {
     }
 
     #[test]
+    fn rules_that_restrict_match_words_that_the_shell_replaces() {
+        for text in [
+            "git pu$@sh",
+            "git $1push",
+            "git \"pu$X\"",
+            "git p?sh",
+            "/usr/bin/git pu$@sh",
+            "GIT_X=1 git pu$@sh",
+            "env git pu$@sh",
+            "bash -c 'git pu$@sh'",
+            "$G push",
+        ] {
+            for pattern in ["Bash(git push*)", "Bash(git push:*)", "Bash(git push)"] {
+                assert!(
+                    matches_call(pattern, "Bash", &command(text), Effect::Restrict),
+                    "{pattern}: {text}"
+                );
+            }
+        }
+        assert!(matches_call(
+            "Bash(git * --force)",
+            "Bash",
+            &command("git push $FLAG"),
+            Effect::Restrict
+        ));
+        for text in [
+            "cargo $X",
+            "git pull $X",
+            "git commit -m \"$X\"",
+            "git 'pu$sh'",
+            "git",
+        ] {
+            assert!(
+                !matches_call("Bash(git push*)", "Bash", &command(text), Effect::Restrict),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
     fn rules_of_paths_hold_for_the_tools_of_a_family() {
         let paths = |all: &[&str]| Subject::Paths(all.iter().map(Into::into).collect());
         for (pattern, tool, all, allows, restricts) in [
@@ -519,7 +639,21 @@ mod tests {
             ("Write(src/**)", "Edit", &["src/a.rs"], false, false),
             ("Read(src/**)", "Read", &["src/a.rs"], true, true),
             ("Read(src/**)", "Grep", &["src"], true, true),
-            ("Read(src/**)", "Grep", &[""], false, false),
+            // A search above the folder may read it.
+            ("Read(src/**)", "Grep", &[""], false, true),
+            ("Read(src/a/**)", "Glob", &["src"], false, true),
+            ("Read(SRC/a/**)", "Glob", &["src"], false, true),
+            ("Read(src/*/b)", "LS", &["src/a"], false, true),
+            ("Read(src/**)", "Grep", &["lib"], false, false),
+            ("Read(src/a/**)", "Grep", &["src/b"], false, false),
+            ("Read(**/*.key)", "Grep", &["lib"], false, true),
+            // As in `.gitignore`, a glob without `/` restricts paths at any depth, and `secrets/` is a folder.
+            ("Read(*.key)", "Read", &["a/b.key"], false, true),
+            ("Read(.env)", "Read", &["a/.env"], false, true),
+            ("Read(secrets)", "Read", &["a/secrets/b"], false, true),
+            ("Read(secrets/)", "Read", &["secrets/b"], false, true),
+            ("Read(/*.key)", "Read", &["a/b.key"], false, false),
+            ("Read(./*.key)", "Read", &["a/b.key"], false, false),
             ("Read(**)", "Glob", &[""], true, true),
             ("Read(src/*)", "LS", &["src"], false, true),
             ("Read(./src/*.rs)", "Read", &["src/a.rs"], true, true),
@@ -562,6 +696,8 @@ mod tests {
             ),
             ("B*(a)", "the name of a tool alone"),
             ("Edit(a[)", "a glob of paths: error parsing glob 'a['"),
+            ("Read(~/.ssh/**)", "a glob of paths below the workspace"),
+            ("Read(//etc/**)", "a glob of paths below the workspace"),
         ] {
             let error = CallPattern::parse(text).unwrap_err();
             assert!(error.starts_with(expected), "{text}: {error}");

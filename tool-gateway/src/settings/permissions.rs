@@ -70,9 +70,11 @@ pub(crate) enum DecisionName {
 }
 
 impl PermissionRule {
-    fn effect(&self) -> Effect {
+    /// Returns the effect of the rule, whose paths `is_left_out` of the results of tools or not.
+    fn effect(&self, is_left_out: bool) -> Effect {
         match self.decision {
             DecisionName::Allow => Effect::Allow,
+            DecisionName::Deny | DecisionName::Ask if is_left_out => Effect::LeaveOut,
             DecisionName::Deny | DecisionName::Ask => Effect::Restrict,
         }
     }
@@ -88,7 +90,7 @@ impl PermissionRule {
     }
 
     /// Returns whether all conditions of the rule hold for a call.
-    fn matches(&self, call: PermittedCall<'_>) -> bool {
+    fn matches(&self, call: PermittedCall<'_>, is_left_out: bool) -> bool {
         let is_of_client = self.clients.as_ref().is_none_or(|clients| {
             let client = call.client.and_then(Principal::key_name);
             clients.iter().any(|name| client == Some(name))
@@ -98,7 +100,9 @@ impl PermissionRule {
                 .from_text
                 .is_none_or(|from_text| from_text == call.is_from_text)
             && self.matches_name(call)
-            && self.tool.matches_subject(call.tool, call.subject, self.effect())
+            && self
+                .tool
+                .matches_subject(call.tool, call.subject, self.effect(is_left_out))
     }
 
     /// Adds a permission layer with these rules to a registry. Paths are relative to the root of the workspace.
@@ -136,15 +140,12 @@ impl PermissionRule {
         }))
     }
 
-    /// Returns the globs of paths that no client may read: of the rules before the first one that may allow a call to some client. `LS`, `Glob`
-    /// and `Grep` leave these paths out of their results.
+    /// Returns the globs of paths that no client may read with the gateway's tools. `LS`, `Glob` and `Grep` leave these paths out of their
+    /// results.
     pub(crate) fn unreadable(rules: &[Self]) -> Vec<String> {
-        let denies_all = |rule: &&Self| {
-            rule.decision == DecisionName::Deny && rule.clients.is_none() && rule.from_text.is_none()
-        };
-        let rules = rules.iter().filter(|rule| rule.tool.matches_reader());
         rules
-            .take_while(denies_all)
+            .iter()
+            .take(Self::restricting_all(rules))
             .filter_map(|rule| rule.tool.reader_glob())
             .map(|glob| match glob.strip_prefix('!') {
                 // In the globs of a workspace, a `!` at the beginning means an exception; here it is a letter of the path.
@@ -154,14 +155,48 @@ impl PermissionRule {
             .collect()
     }
 
+    /// Returns the number of rules before the first one that may let some client read a file.
+    fn restricting_all(rules: &[Self]) -> usize {
+        let may_let_read = |rule: &Self| {
+            let is_for_all = rule.clients.is_none() && rule.from_text.is_none();
+            rule.tool.matches_reader() && !(rule.decision != DecisionName::Allow && is_for_all)
+        };
+        rules.iter().position(may_let_read).unwrap_or(rules.len())
+    }
+
     fn decide(rules: &[Self], call: PermittedCall<'_>) -> Decision {
-        let Some(rule) = rules.iter().find(|rule| rule.matches(call)) else {
+        let restricting_all = Self::restricting_all(rules);
+        let matches = |(index, rule): &(usize, &Self)| {
+            rule.matches(
+                call,
+                *index < restricting_all && rule.tool.reader_glob().is_some(),
+            )
+        };
+        let Some((_, rule)) = rules.iter().enumerate().find(matches) else {
             return Decision::Allow;
         };
         match rule.decision {
             DecisionName::Allow => Decision::Allow,
-            DecisionName::Deny => Decision::Deny(rule.message.clone().unwrap_or_default()),
+            DecisionName::Deny => Decision::Deny(rule.denial(call)),
             DecisionName::Ask => Decision::Interrupt,
+        }
+    }
+
+    /// Returns the reason of a denial for the model. A call that searches more than the denied paths learns what it may search.
+    fn denial(&self, call: PermittedCall<'_>) -> String {
+        if let Some(message) = &self.message {
+            return message.clone();
+        }
+        match call.subject {
+            Subject::Paths(_)
+                if !self
+                    .tool
+                    .matches_subject(call.tool, call.subject, Effect::LeaveOut) =>
+            {
+                "the folder may contain files that are denied to this client; send the `path` of a folder without them"
+                    .to_owned()
+            }
+            _ => String::new(),
         }
     }
 
@@ -337,19 +372,68 @@ mod tests {
         let of_ada = "clients = [\"ada\"]\n";
         for (text, unreadable) in [
             (
-                deny("Read(secret/**)") + &deny("Read(./*.key)"),
-                &["secret/**", "*.key"][..],
+                deny("Read(secret/**)") + &deny("Read(./*.key)") + &deny("Read(*.pem)"),
+                &["secret/**", "*.key", "**/*.pem"][..],
             ),
-            (deny("Edit(src/**)") + &deny("Grep(a)") + &deny("Read(b)"), &["b"]),
-            (deny("Read(a)") + of_ada + &deny("Read(b)"), &[]),
             (
-                deny("Read(a)") + "[[permissions]]\ntool = \"*\"\ndecision = \"allow\"\n" + &deny("Read(b)"),
+                deny("Edit(src/**)") + &deny("Grep(/a)") + &deny("Read(/b)"),
+                &["b"],
+            ),
+            (
+                deny("Read(/a)") + "[[permissions]]\ntool = \"Read(/b)\"\ndecision = \"ask\"\n",
+                &["a", "b"],
+            ),
+            (deny("Read(/a)") + of_ada + &deny("Read(/b)"), &[]),
+            (
+                deny("Read(/a)")
+                    + "[[permissions]]\ntool = \"*\"\ndecision = \"allow\"\n"
+                    + &deny("Read(/b)"),
                 &["a"],
             ),
-            (deny("Read(a)") + &deny("Read") + &deny("Read(b)"), &["a", "b"]),
-            (deny("Read(!a)"), &["{!}a"]),
+            (deny("Read(/a)") + &deny("Read") + &deny("Read(/b)"), &["a", "b"]),
+            (deny("Read(/!a)"), &["{!}a"]),
         ] {
             assert_eq!(PermissionRule::unreadable(&rules(&text)), unreadable, "{text}");
+        }
+    }
+
+    /// What results leave out is no reason to deny a search; what they show is.
+    #[test]
+    fn searches_above_denied_paths_are_denied_unless_results_leave_the_paths_out() {
+        let deny = |tool: &str| format!("[[permissions]]\ndecision = \"deny\"\ntool = \"{tool}\"\n");
+        let allow = "[[permissions]]\ndecision = \"allow\"\ntool = \"Read(public/**)\"\n";
+        let root = Subject::Paths(vec!["".into()]);
+        let other = Subject::Paths(vec!["src".into()]);
+        for (text, is_denied) in [
+            (deny("Read(secret/**)"), false),
+            (deny("Read(secret/**)") + "clients = [\"bob\"]\n", true),
+            (deny("Read(secret/**)") + "clients = [\"ada\"]\n", false),
+            (deny("Read(secret/**)") + "from_text = false\n", true),
+            (allow.to_owned() + &deny("Read(secret/**)"), true),
+            (deny("Grep(secret/**)"), true),
+        ] {
+            let rules = rules(&text);
+            let bob = Principal::from_key_name("bob");
+            let decide = |subject| {
+                let call = PermittedCall {
+                    tool: "Grep",
+                    subject,
+                    alias: None,
+                    client: Some(&bob),
+                    is_from_text: false,
+                };
+                PermissionRule::decide(&rules, call)
+            };
+            match decide(&root) {
+                Decision::Deny(reason) => {
+                    assert!(
+                        is_denied && reason.contains("a folder without them"),
+                        "{text}: {reason}"
+                    );
+                }
+                decision => assert!(!is_denied, "{text}: {decision:?}"),
+            }
+            assert!(matches!(decide(&other), Decision::Allow), "{text}");
         }
     }
 
