@@ -206,10 +206,11 @@ async fn deferred_lease(shared: &Shared, job: &Job, turn: &str) -> Result<Option
     };
     let until = Instant::now() + shared.settings.sessions.join_time;
     loop {
+        let asked = Instant::now();
         let claimed = shared.store.claim(job.client.digest, &request).await;
         match claimed.map_err(|error| save::unread(&error))? {
             LeaseOutcome::Taken { lease, .. } => {
-                let keeper = shared.keep_lease(job.client.digest, lease, None);
+                let keeper = shared.keep_lease(job.client.digest, lease, asked, None);
                 return Ok(Some(keeper));
             }
             LeaseOutcome::Held { .. } if Instant::now() < until => tokio::time::sleep(POLL).await,

@@ -120,7 +120,7 @@ pub(crate) async fn messages(
             lease,
         } => {
             let turn = Some(Arc::downgrade(&running));
-            let keeper = shared.keep_lease(client.digest, lease, turn);
+            let keeper = shared.keep_lease(client.digest, lease, stored.claimed(), turn);
             let limits = &shared.settings.limits;
             let permit = match shared.client_limits.begin_turn(limits, &client.principal) {
                 Ok(permit) => permit,

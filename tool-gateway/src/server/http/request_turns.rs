@@ -1,5 +1,7 @@
 //! [`RequestTurns`]: finds the turns of a request in the store, or claims a new one.
 
+use std::sync::{Mutex, PoisonError};
+
 use axum::http::StatusCode;
 use tokio::time::Instant;
 
@@ -24,6 +26,8 @@ pub(super) struct RequestTurns<'a> {
     request: &'a IncomingRequest,
     /// Time until which the request waits.
     until: Instant,
+    /// Time before the last claim was sent.
+    claimed: Mutex<Instant>,
 }
 
 impl<'a> RequestTurns<'a> {
@@ -33,7 +37,13 @@ impl<'a> RequestTurns<'a> {
             client,
             request,
             until: Instant::now() + shared.settings.sessions.join_time,
+            claimed: Mutex::new(Instant::now()),
         }
+    }
+
+    /// Returns the time before the claim of the lease was sent, from which the lease is valid.
+    pub(super) fn claimed(&self) -> Instant {
+        *self.claimed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns a sample in a store that only this gateway uses. An incomplete turn of an earlier process continues; the answer of a complete
@@ -110,6 +120,7 @@ impl StoredTurns for RequestTurns<'_> {
                 is_retry: self.request.is_retry,
                 idempotency_key: self.request.idempotency_key,
             };
+            *self.claimed.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             let claimed = store.claim(client, &request).await;
             let lease = match claimed.map_err(|error| save::unread(&error))? {
                 LeaseOutcome::Taken { lease, log } => match self.read(&log) {

@@ -113,12 +113,13 @@ struct RenewedLease {
 }
 
 impl LeaseKeeper {
-    /// Renews the lease of a turn. `turn` tells other gateways whether a client waits for the answer; a lease without a turn has a client.
+    /// Renews the lease of a turn. `claimed` is the time before the claim was sent. `turn` tells other gateways whether a client waits for the answer; a lease without a turn has a client.
     pub(crate) fn start(
         leases: &Arc<Leases>,
         store: &Arc<dyn SessionStore>,
         client: Digest,
         lease: Lease,
+        claimed: Instant,
         turn: Option<Weak<RunningTurn>>,
     ) -> Self {
         if lease.fence == 0 {
@@ -128,7 +129,7 @@ impl LeaseKeeper {
             store: Arc::clone(store),
             client,
             lease,
-            valid_until: Arc::new(Mutex::new(Instant::now() + LEASE_TIME)),
+            valid_until: Arc::new(Mutex::new(claimed + LEASE_TIME)),
             ended: CancellationToken::new(),
         };
         let renewals = Renewals {
@@ -258,5 +259,44 @@ impl Renewals {
 
     fn set_valid_until(&self, until: Instant) {
         *self.valid_until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::chain::ChainKey;
+    use crate::session::memory::MemoryStore;
+    use crate::session::store::{LeaseOutcome, LeaseRequest};
+
+    /// Claims a request of a client.
+    async fn claim(store: &Arc<dyn SessionStore>, client: Digest) -> Lease {
+        let request = LeaseRequest {
+            request: client,
+            instance: 1,
+            running: &[],
+            is_retry: false,
+            idempotency_key: None,
+        };
+        match store.claim(client, &request).await.unwrap() {
+            LeaseOutcome::Taken { lease, .. } => lease,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lease_is_valid_from_before_its_claim() {
+        let (leases, client) = (Leases::new(), ChainKey::new([1; 32]).digest(&[]));
+        let store: Arc<dyn SessionStore> = Arc::new(MemoryStore::new());
+        let claimed = Instant::now();
+        let lease = claim(&store, client).await;
+        // The answer of the store is late.
+        tokio::time::advance(LEASE_TIME - MIN_LEFT).await;
+        let keeper = LeaseKeeper::start(&leases, &store, client, lease, claimed, None);
+        assert!(keeper.is_valid());
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(!keeper.is_valid());
+        tokio::time::sleep(RENEWAL).await;
+        assert!(keeper.is_valid());
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
+use tokio::time::Instant;
 use tool_runtime::CancellationToken;
 
 use super::claims::Claims;
@@ -68,14 +69,15 @@ impl Shared {
         self.settings.offload.as_ref().map(Offload::directory)
     }
 
-    /// Renews a lease until the keeper is dropped.
+    /// Renews a lease, which was claimed at this time, until the keeper is dropped.
     pub(crate) fn keep_lease(
         &self,
         client: Digest,
         lease: Lease,
+        claimed: Instant,
         turn: Option<Weak<RunningTurn>>,
     ) -> LeaseKeeper {
-        LeaseKeeper::start(&self.leases, &self.store, client, lease, turn)
+        LeaseKeeper::start(&self.leases, &self.store, client, lease, claimed, turn)
     }
 
     /// Records in the store that a client receives the answer of a complete turn, after the lease of the turn.
