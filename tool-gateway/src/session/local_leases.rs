@@ -35,8 +35,8 @@ struct Sample {
     fence: u64,
     owner: u128,
     idempotency_key: Option<Digest>,
-    /// End of the lease.
-    until: Instant,
+    /// End of the lease; `None` after its release.
+    until: Option<Instant>,
     /// Time until which the owner has a connected client.
     client_until: Instant,
     /// Time of the last segment of a complete sample.
@@ -67,7 +67,7 @@ enum SampleChoice {
 
 impl Sample {
     fn has_lease(&self, now: Instant) -> bool {
-        self.done.is_none() && self.until > now
+        self.done.is_none() && self.until.is_some_and(|until| until > now)
     }
 
     /// Returns whether no client has received the answer for so long that only retries get it.
@@ -88,7 +88,7 @@ impl Sample {
     fn joined(&self, number: u64, instance: u128, now: Instant) -> SampleChoice {
         // An instance does not wait for its own claim, whose answer was lost.
         if self.has_lease(now) && self.owner != instance {
-            SampleChoice::Held(self.until - now)
+            SampleChoice::Held(self.until.map_or(Duration::ZERO, |until| until - now))
         } else if self.done.is_some() {
             SampleChoice::Done(number)
         } else {
@@ -103,7 +103,7 @@ impl Sample {
             fence: lease.fence,
             owner: 0,
             idempotency_key: None,
-            until: now,
+            until: Some(now),
             client_until: now,
             done: None,
             seen: None,
@@ -123,7 +123,7 @@ impl Sample {
             idempotency_key: request
                 .idempotency_key
                 .or(before.as_ref().and_then(|sample| sample.idempotency_key)),
-            until: now + LEASE_TIME,
+            until: Some(now + LEASE_TIME),
             client_until: now + CLIENT_MARK,
             done: None,
             seen: None,
@@ -255,7 +255,8 @@ impl LocalLeases {
             sample.changed = now;
             sample.done = progress.is_last.then_some(now);
             if sample.done.is_none() {
-                sample.until = sample.until.max(now + LEASE_TIME);
+                // A released lease stays so.
+                sample.until = sample.until.map(|until| until.max(now + LEASE_TIME));
             }
             Appended::Kept
         })
@@ -266,10 +267,15 @@ impl LocalLeases {
     pub(super) fn renew(&self, client: Digest, lease: Lease, has_client: bool) -> bool {
         let renew = |sample: &mut Sample| {
             let now = Instant::now();
-            sample.until = now + LEASE_TIME;
+            // A renewal may be executed after the release.
+            let Some(until) = &mut sample.until else {
+                return false;
+            };
+            *until = now + LEASE_TIME;
             sample.client_until = if has_client { now + CLIENT_MARK } else { now };
+            true
         };
-        self.renewed(client, lease, renew).is_some()
+        self.renewed(client, lease, renew).unwrap_or(false)
     }
 
     pub(super) fn release(&self, client: Digest, lease: Lease, is_seen: bool) {
@@ -279,7 +285,7 @@ impl LocalLeases {
         if let Some(sample) = samples.and_then(|samples| samples.get_mut(&lease.sample))
             && sample.fence == lease.fence
         {
-            sample.until = Instant::now();
+            sample.until = None;
             if is_seen {
                 sample.seen = Some(Instant::now());
             }

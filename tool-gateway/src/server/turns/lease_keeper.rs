@@ -147,9 +147,14 @@ impl LeaseKeeper {
     /// Ends the lease of a failed turn, before its client can repeat the request on another gateway.
     pub(crate) async fn release(&self) {
         if let Some(RenewedLease {
-            store, client, lease, ..
+            store,
+            client,
+            lease,
+            ended,
+            ..
         }) = &self.0
         {
+            ended.cancel();
             // A lease that is not released ends later.
             let _ = tokio::time::timeout(RENEWAL_TIMEOUT, store.release(*client, *lease, false)).await;
         }
@@ -231,6 +236,7 @@ impl Renewals {
                     self.set_valid_until(sent + LEASE_TIME);
                     wait = RENEWAL;
                 }
+                Ok(Ok(false)) if ended.is_cancelled() => {}
                 Ok(Ok(false)) => {
                     tracing::warn!(
                         "another gateway has continued a turn, since its lease was not renewed in time"

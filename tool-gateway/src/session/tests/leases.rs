@@ -147,6 +147,7 @@ pub(crate) async fn has_leases(store: &dyn SessionStore, wait: impl AsyncFn(Dura
     joins_by_key(one, two).await;
     leaves_an_old_answer_to_retries(one, two, &wait).await;
     has_few_samples(one).await;
+    ends_with_its_release(one, two, &wait).await;
     has_leases_of_a_client(one, &wait).await;
 }
 
@@ -353,6 +354,29 @@ async fn has_few_samples(one: Instance<'_>) {
         );
     }
     assert!(matches!(claim(0).await, LeaseOutcome::Taken { .. }));
+}
+
+/// A renewal and a segment may be executed after the release of their lease, or after the end of the turn.
+async fn ends_with_its_release(one: Instance<'_>, two: Instance<'_>, wait: &impl AsyncFn(Duration)) {
+    wait(LEASE_TIME + Duration::from_millis(1)).await;
+    let has_lease = async || one.store.has_lease(digest("client")).await.unwrap();
+    let (released, _) = one.take("released", false).await;
+    one.release(released, false).await;
+    assert!(!one.renew(released, true).await && !has_lease().await);
+    assert_eq!(one.append(released, 0, "a", false).await, Appended::Kept);
+    assert!(!has_lease().await);
+    let (later, log) = two.take("released", true).await;
+    assert_eq!((log, later.sample), (vec![b"a".to_vec()], 0));
+    two.release(later, false).await;
+    let (ended, _) = one.take("ended", false).await;
+    assert_eq!(one.append(ended, 0, "a", true).await, Appended::Kept);
+    assert!(one.renew(ended, true).await && !has_lease().await);
+    assert!(matches!(
+        two.claim("ended", true).await,
+        LeaseOutcome::Done { .. }
+    ));
+    one.release(ended, true).await;
+    assert!(!one.renew(ended, true).await);
 }
 
 /// The gateway asks whether a turn of a client may not be stored yet.

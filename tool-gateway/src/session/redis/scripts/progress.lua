@@ -32,7 +32,8 @@ end
 local function append_segment(samples, sample, log, replaces, segment)
   local before = redis.call('HMGET', sample, 'until', 'log_bytes')
   local bytes = #segment.bytes + (replaces and 0 or tonumber(before[2] or 0))
-  local ends = math.max(tonumber(before[1] or 0), now + segment.lease)
+  -- A released lease stays so.
+  local ends = before[1] == '0' and 0 or math.max(tonumber(before[1] or 0), now + segment.lease)
   redis.call('HSET', sample, 'fence', segment.fence, 'log_fence', segment.fence, 'log_restart', segment.restart, 'log_bytes', bytes, 'until', digits(ends))
   add_sample(samples, sample)
   if replaces then
@@ -44,7 +45,7 @@ local function append_segment(samples, sample, log, replaces, segment)
     set_lease(sample, nil)
   else
     redis.call('HDEL', sample, 'done')
-    set_lease(sample, ends)
+    set_lease(sample, ends > 0 and ends or nil)
   end
   count_sample(sample, bytes, segment.kept)
   for _, kept in ipairs({ samples, sample, log }) do
