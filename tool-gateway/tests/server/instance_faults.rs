@@ -35,6 +35,30 @@ async fn another_gateway_continues_the_turn() {
     row.host_learns(&instances.one, &log).await;
 }
 
+/// No other gateway has the request, whose effects are in the next retry.
+#[tokio::test(start_paused = true)]
+async fn lease_is_not_renewed() {
+    let row = row("lease_is_not_renewed");
+    let turns = [says(&[slow_call("write", "a", 12_000)]), says(&[text("Done.")])];
+    let instances = Instances::new(&turns);
+    let chat = go();
+    let log = Log::start();
+    let later = async {
+        while instances.one.runs.begun().is_empty() {
+            wait(10).await;
+        }
+        instances.is_cut.store(true, Ordering::SeqCst);
+    };
+    let (first, ()) = tokio::join!(chat.ask(&instances.one), later);
+    row.client_sees(&first);
+    row.host_learns(&instances.one, &log).await;
+    instances.is_cut.store(false, Ordering::SeqCst);
+    let done = instances.one.ask_with(&chat.body, &[RETRY]).await;
+    assert_eq!(done.text(), "Done.");
+    assert_eq!(instances.one.runs.begun(), ["write a"]);
+    assert!(instances.one.seen()[1].to_string().contains("write of a"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn store_loses_segments() {
     let row = row("store_loses_segments");

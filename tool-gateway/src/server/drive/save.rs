@@ -99,6 +99,13 @@ pub(crate) fn fenced() -> ApiError {
     )
 }
 
+/// Returns the error of a turn whose lease was not renewed, since the store does not answer.
+pub(crate) fn not_renewed() -> ApiError {
+    failed(&StoreError(
+        "the lease of a request was not renewed in time".to_owned(),
+    ))
+}
+
 /// Returns whether this is the error of a turn that another gateway has continued: no other error of a running turn has its status.
 pub(crate) fn is_fenced(error: &ApiError) -> bool {
     error.status.as_u16() == 529

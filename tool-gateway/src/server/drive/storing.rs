@@ -34,7 +34,13 @@ impl Drive<'_> {
             self.lease.is_valid() && suspended.is_none_or(Suspended::has_lease)
         };
         if is_step && !has_lease() {
-            return Err(save::fenced());
+            let suspended = self.suspended.as_ref();
+            let is_lost = self.lease.is_lost() || suspended.is_some_and(Suspended::has_lost_lease);
+            return Err(if is_lost {
+                save::fenced()
+            } else {
+                save::not_renewed()
+            });
         }
         match action {
             // After a crash, a call is repeated unless the store has recorded its beginning.

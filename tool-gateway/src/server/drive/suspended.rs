@@ -102,6 +102,11 @@ impl<'a> Suspended<'a> {
         self.lease.as_ref().is_none_or(LeaseKeeper::is_valid)
     }
 
+    /// Returns whether another gateway may have the lease of the deferred calls.
+    pub(super) fn has_lost_lease(&self) -> bool {
+        self.lease.as_ref().is_some_and(LeaseKeeper::is_lost)
+    }
+
     /// Returns all calls of the turn. Deferred calls that have not run have no result.
     pub(super) fn calls(&self) -> &[Call] {
         &self.turn.calls

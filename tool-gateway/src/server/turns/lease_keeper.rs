@@ -1,6 +1,7 @@
 //! [`LeaseKeeper`]: renews the lease of a running turn, and ends it with the turn. [`Leases`] has all leases of a gateway.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -109,6 +110,8 @@ struct RenewedLease {
     lease: Lease,
     /// End of the lease, counted from before the renewal was sent.
     valid_until: Arc<Mutex<Instant>>,
+    /// Whether another gateway may have the lease.
+    is_lost: Arc<AtomicBool>,
     ended: CancellationToken,
 }
 
@@ -130,6 +133,7 @@ impl LeaseKeeper {
             client,
             lease,
             valid_until: Arc::new(Mutex::new(claimed + LEASE_TIME)),
+            is_lost: Arc::default(),
             ended: CancellationToken::new(),
         };
         let renewals = Renewals {
@@ -138,6 +142,7 @@ impl LeaseKeeper {
             lease,
             turn,
             valid_until: Arc::clone(&renewed.valid_until),
+            is_lost: Arc::clone(&renewed.is_lost),
             held: leases.hold(),
         };
         tokio::spawn(renewals.run(renewed.ended.clone()));
@@ -167,6 +172,14 @@ impl LeaseKeeper {
             until.saturating_duration_since(Instant::now()) >= MIN_LEFT
         })
     }
+
+    /// Returns whether another gateway may have the lease. Otherwise, a lease that is not valid was not renewed in time, since the store did
+    /// not answer.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.0
+            .as_ref()
+            .is_some_and(|lease| lease.is_lost.load(Ordering::Relaxed))
+    }
 }
 
 impl fmt::Debug for LeaseKeeper {
@@ -188,6 +201,7 @@ struct Renewals {
     lease: Lease,
     turn: Option<Weak<RunningTurn>>,
     valid_until: Arc<Mutex<Instant>>,
+    is_lost: Arc<AtomicBool>,
     held: HeldLease,
 }
 
@@ -209,7 +223,7 @@ impl Renewals {
             let is_abandoned = tokio::select! {
                 () = ended.cancelled() => break,
                 () = closing.cancelled() => {
-                    self.set_valid_until(Instant::now());
+                    self.lose();
                     break;
                 }
                 // An equal request on another gateway joins the turn from now on.
@@ -241,7 +255,7 @@ impl Renewals {
                     tracing::warn!(
                         "another gateway has continued a turn, since its lease was not renewed in time"
                     );
-                    self.set_valid_until(sent);
+                    self.lose();
                     return;
                 }
                 Ok(Err(_)) | Err(_) => wait = Duration::from_secs(1),
@@ -261,6 +275,12 @@ impl Renewals {
         if self.held.until_received(&turn).await {
             let _ = self.store.release(self.client, self.lease, true).await;
         }
+    }
+
+    /// States that another gateway may have the lease.
+    fn lose(&self) {
+        self.is_lost.store(true, Ordering::Relaxed);
+        self.set_valid_until(Instant::now());
     }
 
     fn set_valid_until(&self, until: Instant) {
