@@ -108,6 +108,60 @@ async fn deferred_call_runs_once_for_requests_on_two_gateways() {
     assert_eq!(instances.one.runs.begun(), ["later a"]);
 }
 
+fn suspending() -> [Value; 2] {
+    [
+        says(&[slow_call("later", "a", 20_000), call("weather", "b")]),
+        says(&[text("Done.")]),
+    ]
+}
+
+/// Suspends a turn on the first gateway, and adds the results of the client.
+async fn suspend(instances: &Instances) -> Chat {
+    let mut chat = Chat::new(false);
+    let suspended = chat.say(&instances.one, "go").await;
+    chat.messages()
+        .push(json!({ "role": "user", "content": [result(&suspended.ids()[0], "fine")] }));
+    chat
+}
+
+#[tokio::test(start_paused = true)]
+async fn changed_suspended_turn_is_a_conflict_that_clients_retry() {
+    let instances = Instances::new(&suspending());
+    let chat = suspend(&instances).await;
+    instances.is_changed.store(true, Ordering::SeqCst);
+    let refused = chat.ask(&instances.two).await;
+    assert_eq!(
+        (refused.status.as_u16(), refused.error().0),
+        (409, "conflict_error")
+    );
+    assert_eq!(refused.headers["retry-after"], "2");
+    instances.is_changed.store(false, Ordering::SeqCst);
+    assert_eq!(retry(&instances.two, &chat).await.text(), "Done.");
+    assert_eq!(instances.one.runs.begun(), ["later a"]);
+}
+
+/// A request without a client does not wait for deferred calls on another gateway, and has no lease.
+#[tokio::test(start_paused = true)]
+async fn abandoned_request_does_not_wait_for_deferred_calls() {
+    let instances = Instances::new(&suspending());
+    let chat = suspend(&instances).await;
+    let later = async {
+        while instances.one.runs.begun().is_empty() {
+            wait(10).await;
+        }
+        let left = tokio::time::timeout(Duration::from_secs(1), chat.ask(&instances.two)).await;
+        assert!(left.is_err());
+        let began = Instant::now();
+        instances.two_turns.close();
+        instances.two_turns.ended().await;
+        began.elapsed()
+    };
+    let (first, waited) = tokio::join!(chat.ask(&instances.one), later);
+    assert_eq!(first.text(), "Done.");
+    assert!(waited < Duration::from_secs(1), "{waited:?}");
+    assert_eq!(instances.one.runs.begun(), ["later a"]);
+}
+
 /// The owner is hung, or cut off from the store. No call that must not be repeated runs twice.
 #[tokio::test(start_paused = true)]
 async fn retry_continues_after_the_lease_of_a_gateway_that_was_cut_off() {

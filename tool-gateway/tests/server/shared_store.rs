@@ -29,6 +29,8 @@ pub(crate) struct SharedStore {
     losses: Arc<AtomicUsize>,
     /// Whether logs are read with a damaged segment.
     is_damaged: Arc<AtomicBool>,
+    /// Whether each turn was changed since it was read.
+    is_changed: Arc<AtomicBool>,
 }
 
 /// Replaces a record by a reference, as a store returns which has its records elsewhere.
@@ -91,6 +93,10 @@ impl SessionStore for SharedStore {
         {
             return Box::pin(async { Ok(SaveOutcome::Gap { have: 0 }) });
         }
+        if self.is_changed.load(Ordering::SeqCst) {
+            let revision = saved.revision + 1;
+            return Box::pin(async move { Ok(SaveOutcome::Conflict { revision }) });
+        }
         self.run(Box::pin(async move { self.store().save(client, saved).await }))
     }
 
@@ -152,6 +158,8 @@ pub(crate) struct Instances {
     pub(crate) three: Lab,
     /// Running turns of the first gateway.
     pub(crate) turns: Turns,
+    /// Running turns of the second gateway.
+    pub(crate) two_turns: Turns,
     /// Whether the first gateway has lost the store.
     pub(crate) is_cut: Arc<AtomicBool>,
     /// Number of records that the gateways have loaded.
@@ -160,6 +168,8 @@ pub(crate) struct Instances {
     pub(crate) losses: Arc<AtomicUsize>,
     /// Whether the gateways read logs with a damaged segment.
     pub(crate) is_damaged: Arc<AtomicBool>,
+    /// Whether each turn was changed since a gateway has read it.
+    pub(crate) is_changed: Arc<AtomicBool>,
     store: Arc<RwLock<Arc<MemoryStore>>>,
 }
 
@@ -173,7 +183,7 @@ impl Instances {
         let script = TestScript::from_json(&script.to_string()).unwrap();
         let (runs, store) = (Runs::default(), Arc::<RwLock<Arc<MemoryStore>>>::default());
         let (loaded, losses) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
-        let is_damaged = Arc::<AtomicBool>::default();
+        let (is_damaged, is_changed) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
         let gateway = |is_cut: &Arc<AtomicBool>| {
             let store = SharedStore {
                 store: Arc::clone(&store),
@@ -181,6 +191,7 @@ impl Instances {
                 loaded: Arc::clone(&loaded),
                 losses: Arc::clone(&losses),
                 is_damaged: Arc::clone(&is_damaged),
+                is_changed: Arc::clone(&is_changed),
             };
             let gateway = Gateway::new(registry(&runs), Scripted::new(&script))
                 .with_deferred(["later"])
@@ -193,16 +204,18 @@ impl Instances {
             runs: runs.clone(),
         };
         let is_cut = Arc::<AtomicBool>::default();
-        let one = gateway(&is_cut);
+        let (one, two) = (gateway(&is_cut), gateway(&Arc::default()));
         Self {
             turns: one.turns(),
+            two_turns: two.turns(),
             one: lab(one),
-            two: lab(gateway(&Arc::default())),
+            two: lab(two),
             three: lab(gateway(&Arc::default())),
             is_cut,
             loaded,
             losses,
             is_damaged,
+            is_changed,
             store,
         }
     }

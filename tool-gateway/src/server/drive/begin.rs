@@ -86,7 +86,7 @@ impl<'a> Drive<'a> {
         if checkpoint.is_some() {
             sweep::renew(shared, &job.session).await;
         }
-        let suspended = Suspended::claim(shared, job).await?;
+        let suspended = Suspended::claim(shared, job, running).await?;
         let restored = if suspended.is_none() {
             in_place(job.request.len(), || {
                 restore::restore(&shared.secret, &job.recognized, &job.request, &HashMap::new())

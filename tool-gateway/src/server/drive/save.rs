@@ -43,10 +43,11 @@ pub(crate) async fn save(
     shared.store_fails.store(saved.is_err(), Ordering::Relaxed);
     match saved {
         Ok(SaveOutcome::Saved { revision }) => Ok(revision),
-        Ok(SaveOutcome::Conflict { .. }) => Err(SaveError::Failed(ApiError::new(
-            StatusCode::CONFLICT,
-            "another request has changed the suspended turn; retry the request, and it continues from there",
-        ))),
+        Ok(SaveOutcome::Conflict { .. }) => {
+            let message = "another request has changed the suspended turn; retry the request, and it continues from there";
+            let error = ApiError::new(StatusCode::CONFLICT, message).with_retry_after(2);
+            Err(SaveError::Failed(error))
+        }
         Ok(SaveOutcome::Fenced) => Err(SaveError::Failed(fenced())),
         Ok(SaveOutcome::Gap { have }) => Err(SaveError::Gap { have }),
         Err(error) => Err(SaveError::Failed(failed(&error))),

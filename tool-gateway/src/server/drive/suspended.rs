@@ -13,6 +13,7 @@ use super::save::{self, save};
 use crate::server::turns::claims::Claim;
 use crate::server::turns::job::Job;
 use crate::server::turns::lease_keeper::LeaseKeeper;
+use crate::server::turns::running_turn::{RunningTurn, abandoned};
 use crate::server::turns::session_state::StateMap;
 use crate::server::turns::shared::Shared;
 use crate::session::finder::Finder;
@@ -46,13 +47,25 @@ pub(super) struct Suspended<'a> {
 impl<'a> Suspended<'a> {
     /// Claims the turn that a request resumes. Returns `None` if the turn has no deferred calls, or if all their results were stored when
     /// the request was recognized.
-    pub(super) async fn claim(shared: &'a Shared, job: &Job) -> Result<Option<Self>, ApiError> {
+    pub(super) async fn claim(
+        shared: &'a Shared,
+        job: &Job,
+        running: &RunningTurn,
+    ) -> Result<Option<Self>, ApiError> {
         let deferred = restore::deferred(&job.recognized);
         let Some(known) = job.recognized.last_known_turn().filter(|_| !deferred.is_empty()) else {
             return Ok(None);
         };
-        let claim = shared.claims.claim(&known.id).await;
-        let lease = deferred_lease(shared, job, &known.id).await?;
+        let claimed = async {
+            let claim = shared.claims.claim(&known.id).await;
+            let lease = deferred_lease(shared, job, &known.id).await?;
+            Ok::<_, ApiError>((claim, lease))
+        };
+        // Nothing runs yet, so that a request without a client need not wait.
+        let (claim, lease) = tokio::select! {
+            claimed = claimed => claimed?,
+            () = running.abandoned.cancelled() => return Err(abandoned()),
+        };
         let unstored = claim.unstored();
         let is_changed = unstored.is_some();
         let stored = stored(shared, job, known).await?;
