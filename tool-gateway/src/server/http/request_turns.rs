@@ -56,7 +56,7 @@ impl<'a> RequestTurns<'a> {
             let Ok(checkpoint) = self.stored(lease.log()).await? else {
                 continue;
             };
-            let lease_of_first = *first.get_or_insert(lease);
+            first.get_or_insert(lease);
             let Some(stored) = checkpoint else {
                 break;
             };
