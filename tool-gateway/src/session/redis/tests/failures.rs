@@ -245,18 +245,19 @@ async fn unreadable_progress_is_counted_and_another_sample_is_claimed() {
         return;
     };
     let [earlier, later] = [3, 4].map(|key| store_of(&server).with_encryption_key(&[key; 32]));
-    let claim = async |store: &RedisStore, running: &[u64]| {
+    let claim = async |instance: u128, request: &str, running: &[u64]| {
+        let store = if instance == 1 { &earlier } else { &later };
         let request = LeaseRequest {
-            request: digest("request"),
-            instance: 1,
+            request: digest(request),
+            instance,
             running,
             idempotency_key: None,
             is_retry: true,
         };
         store.claim(digest("client"), &request).await.unwrap()
     };
-    for is_last in [false, true] {
-        let LeaseOutcome::Taken { lease: first, .. } = claim(&earlier, &[]).await else {
+    for (is_last, request) in [(false, "incomplete"), (true, "complete")] {
+        let LeaseOutcome::Taken { lease: first, .. } = claim(1, request, &[]).await else {
             panic!("the sample is free");
         };
         let progress = Progress {
@@ -268,16 +269,17 @@ async fn unreadable_progress_is_counted_and_another_sample_is_claimed() {
         };
         earlier.append(digest("client"), progress).await.unwrap();
         earlier.release(digest("client"), first, false).await.unwrap();
-        let LeaseOutcome::Unreadable { lease } = claim(&later, &[]).await else {
+        let LeaseOutcome::Unreadable { lease } = claim(2, request, &[]).await else {
             panic!("the log has another key");
         };
         assert_eq!((lease.sample, is_last), (0, lease == first));
         later.release(digest("client"), lease, false).await.unwrap();
-        let claimed = claim(&later, &[lease.sample]).await;
+        let claimed = claim(2, request, &[lease.sample]).await;
         assert!(matches!(claimed, LeaseOutcome::Taken { lease, log } if lease.sample == 1 && log.is_empty()));
     }
     assert_eq!(later.damaged_records(), 2);
-    assert!(matches!(claim(&earlier, &[]).await, LeaseOutcome::Done { log, .. } if log == [b"segment"]));
+    let claimed = claim(1, "complete", &[]).await;
+    assert!(matches!(claimed, LeaseOutcome::Done { log, .. } if log == [b"segment"]));
 }
 
 /// Redis loses the log of a complete sample.
