@@ -121,7 +121,8 @@ impl RedisStore {
         self
     }
 
-    /// Sets the approximate maximum number of bytes of the turns of each client, 256 MiB by default.
+    /// Sets the approximate maximum number of bytes of each client, with the progress of its requests, 256 MiB by default. Entries above the
+    /// maximum are removed in the order of their expiration.
     #[must_use]
     pub fn with_max_bytes_per_client(mut self, bytes: u64) -> Self {
         self.max_bytes_per_client = bytes;
