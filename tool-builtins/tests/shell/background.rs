@@ -13,6 +13,10 @@ async fn start(lab: &Lab, command: &str) -> String {
         .await
 }
 
+fn in_session(session: &str) -> Context {
+    Context::new().with_session(session)
+}
+
 async fn read(lab: &Lab, id: &str) -> String {
     lab.text("BashOutput", json!({ "bash_id": id })).await
 }
@@ -79,7 +83,6 @@ async fn filter_selects_whole_lines() {
 #[tokio::test(flavor = "multi_thread")]
 async fn ids_belong_to_a_session() {
     let lab = Lab::new();
-    let in_session = |session: &str| Context::new().with_session(session);
     let input = json!({ "command": "sleep 600", "run_in_background": true });
     lab.run("Bash", input.clone(), in_session("a")).await;
     for name in ["BashOutput", "KillShell"] {
@@ -148,7 +151,7 @@ async fn at_most_sixty_four_of_all_sessions_run_at_once() {
     for number in 0..64 {
         let context = in_session(&format!("s{}", number / 8));
         let outcome = lab.run("Bash", input.clone(), context).await;
-        assert!(!outcome.result.is_error(), "{outcome:?}");
+        assert!(!outcome.result.is_error, "{outcome:?}");
     }
     let outcome = lab.run("Bash", input.clone(), in_session("new")).await;
     let text = outcome.result.text().unwrap();
@@ -158,7 +161,7 @@ async fn at_most_sixty_four_of_all_sessions_run_at_once() {
     );
     lab.shell().end_session(Some("s0")).await;
     let outcome = lab.run("Bash", input, in_session("new")).await;
-    assert!(!outcome.result.is_error(), "{outcome:?}");
+    assert!(!outcome.result.is_error, "{outcome:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

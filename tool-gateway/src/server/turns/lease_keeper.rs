@@ -317,7 +317,7 @@ mod tests {
         let claimed = Instant::now();
         let lease = claim(&store, client).await;
         // The answer of the store is late.
-        tokio::time::advance(LEASE_TIME - MIN_LEFT).await;
+        tokio::time::advance(LEASE_TIME.saturating_sub(MIN_LEFT)).await;
         let keeper = LeaseKeeper::start(&leases, &store, client, lease, claimed, None);
         assert!(keeper.is_valid());
         tokio::time::advance(Duration::from_millis(1)).await;

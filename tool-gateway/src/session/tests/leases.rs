@@ -319,7 +319,7 @@ async fn leaves_an_old_answer_to_retries(
     let (left, _) = one.take("unseen", false).await;
     assert_eq!(one.append(left, 0, "a", true).await, Appended::Kept);
     one.release(left, false).await;
-    wait(UNSEEN_TIME - Duration::from_secs(5)).await;
+    wait(UNSEEN_TIME.saturating_sub(Duration::from_secs(5))).await;
     let done = LeaseOutcome::Done {
         lease: left,
         log: vec![b"a".to_vec()],

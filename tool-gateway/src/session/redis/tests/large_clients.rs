@@ -180,7 +180,7 @@ async fn saves_into_a_large_session_in_parts() {
         Ok(vec![None])
     );
     executed(&server);
-    for id in 0..TURNS / 16 + 1 {
+    for id in 0..=TURNS / 16 {
         save(&store, turn(&format!("again {id}"), "ses", "again")).await;
     }
     let removed = executed(&server);
