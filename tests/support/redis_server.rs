@@ -72,7 +72,8 @@ fn program() -> Option<PathBuf> {
     found
 }
 
-fn free_port() -> u16 {
+/// Returns a port on which nothing listens.
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
@@ -169,15 +170,20 @@ impl RedisServer {
     }
 
     fn try_run(&self, command: &[&str]) -> io::Result<RedisReply> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        stream.set_read_timeout(Some(START))?;
-        let mut request = format!("*{}\r\n", command.len());
-        for part in command {
-            request.push_str(&format!("${}\r\n{part}\r\n", part.len()));
-        }
-        stream.write_all(request.as_bytes())?;
-        read_reply(&mut BufReader::new(stream))
+        run(self.port, command)
     }
+}
+
+/// Executes a command on the server of this port.
+pub fn run(port: u16, command: &[&str]) -> io::Result<RedisReply> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(START))?;
+    let mut request = format!("*{}\r\n", command.len());
+    for part in command {
+        request.push_str(&format!("${}\r\n{part}\r\n", part.len()));
+    }
+    stream.write_all(request.as_bytes())?;
+    read_reply(&mut BufReader::new(stream))
 }
 
 fn read_reply(stream: &mut BufReader<TcpStream>) -> io::Result<RedisReply> {

@@ -70,9 +70,17 @@ enum Treatment {
     Fail,
 }
 
+/// Part of the error of a script while the slot of its keys moves to another server of the cluster.
+const MOVING_SLOT: &str = "access a non local key";
+
 impl Treatment {
     fn new(error: &RedisError) -> Self {
         match error.kind() {
+            ErrorKind::Server(ServerErrorKind::ResponseError)
+                if error.detail().is_some_and(|detail| detail.contains(MOVING_SLOT)) =>
+            {
+                Self::Retry
+            }
             ErrorKind::Server(ServerErrorKind::NoScript) => Self::Load,
             ErrorKind::Server(
                 ServerErrorKind::TryAgain
@@ -141,12 +149,13 @@ impl Link {
         keys: &[String],
         arguments: &[Vec<u8>],
     ) -> Result<Value, StoreError> {
-        let written = self.run(script, keys, arguments).await?;
+        let (written, used) = self.execute(script, keys, arguments).await?;
         if self.replicas > 0 {
             let mut wait = redis::cmd("WAIT");
             wait.arg(self.replicas).arg(REPLICATION_MS);
-            let have = match self.command(wait).await? {
-                Value::Int(have) => have,
+            let have = match self.send(wait, || None).await? {
+                // Redis waits for the writes of the connection, and a new one has none.
+                (Value::Int(have), waited) if waited == used => have,
                 _ => 0,
             };
             if have < i64::from(self.replicas) {
@@ -175,6 +184,16 @@ impl Link {
         keys: &[String],
         arguments: &[Vec<u8>],
     ) -> Result<Value, StoreError> {
+        Ok(self.execute(script, keys, arguments).await?.0)
+    }
+
+    /// Executes a script. Returns the number of the connection, too.
+    async fn execute(
+        &self,
+        script: &StoreScript,
+        keys: &[String],
+        arguments: &[Vec<u8>],
+    ) -> Result<(Value, u64), StoreError> {
         let command = |name: &str, script: &str| {
             let mut command = redis::cmd(name);
             command.arg(script).arg(keys.len()).arg(keys).arg(arguments);
@@ -188,11 +207,15 @@ impl Link {
 
     /// Executes a command.
     pub(super) async fn command(&self, command: Cmd) -> Result<Value, StoreError> {
-        self.send(command, || None).await
+        Ok(self.send(command, || None).await?.0)
     }
 
-    /// Sends a command until it is executed, or the time is over.
-    async fn send(&self, mut command: Cmd, loading: impl Fn() -> Option<Cmd>) -> Result<Value, StoreError> {
+    /// Sends a command until it is executed, or the time is over. Returns the reply and the number of the connection.
+    async fn send(
+        &self,
+        mut command: Cmd,
+        loading: impl Fn() -> Option<Cmd>,
+    ) -> Result<(Value, u64), StoreError> {
         let began = Instant::now();
         if self.with_health(|health| health.rests(began)) {
             return Err(StoreError(
@@ -207,7 +230,7 @@ impl Link {
             let error = match attempt {
                 Ok(Ok(value)) => {
                     self.with_health(RedisHealth::answer);
-                    return Ok(value);
+                    return Ok((value, used));
                 }
                 Ok(Err(error)) => error,
                 Err(_) => {

@@ -4,6 +4,9 @@ local prefix = string.match(KEYS[1], '^tg1:{%x+}:')
 local time = redis.call('TIME')
 local microseconds = time[1] * 1000000 + time[2]
 local now = math.floor(microseconds / 1000)
+-- Keys that never exist. While the slot of the client moves to another server of a cluster, both servers fail here, before the first write:
+-- the keys of the script are on one of them, and a key that the script computes may be on the other one.
+redis.call('EXISTS', prefix .. 'moves1', prefix .. 'moves2')
 
 local function key(kind, name)
   return prefix .. kind .. ':' .. name

@@ -9,7 +9,14 @@
     reason = "shared with other suites"
 )]
 mod redis_server;
+#[path = "../../../../../tests/support/redis_proxy.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with other suites")]
+mod redis_proxy;
 mod requirements;
+mod speed;
+mod nodes;
+#[cfg(unix)]
+mod replicas;
 mod random_operations;
 mod large_clients;
 mod access;

@@ -1,0 +1,55 @@
+//! Replicas that must have each write.
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::RedisServer;
+use super::redis_proxy::{RedisProxy, Treatment};
+use crate::session::redis::RedisStore;
+use crate::session::store::{SavedTurn, SessionStore as _, StoreError};
+use crate::session::tests::{digest, turn};
+use crate::session::turn_record::TurnRecord;
+
+async fn try_save(store: &RedisStore, id: &str) -> Result<(), StoreError> {
+    let saved = SavedTurn {
+        record: TurnRecord::new(turn(id, "ses", id)),
+        revision: 0,
+        calls: Vec::new(),
+        keys: Vec::new(),
+        progress: None,
+    };
+    store.save(digest("client"), saved).await.map(|_| ())
+}
+
+/// The replicas of a new connection have all of its writes, which are none.
+#[tokio::test]
+async fn lost_connection_is_no_replication() {
+    let (Some(primary), Some(replica)) = (RedisServer::start_with(&[]), RedisServer::start_with(&[])) else {
+        return;
+    };
+    replica.run(&["REPLICAOF", "127.0.0.1", &primary.port().to_string()]);
+    primary.wait(|server| {
+        let info = server.run(&["INFO", "replication"]);
+        info.text().contains("state=online")
+    });
+    let proxy = RedisProxy::start(primary.port());
+    let store = RedisStore::new(&proxy.url().parse().unwrap(), None).unwrap();
+    let store = store.with_wait_replicas(1);
+    try_save(&store, "1").await.unwrap();
+    let process = Pid::from_raw(replica.process()).unwrap();
+    kill_process(process, Signal::STOP).unwrap();
+    let mut is_first = true;
+    proxy.treat(move |name| {
+        if name == "WAIT" && std::mem::take(&mut is_first) {
+            Treatment::Lose
+        } else {
+            Treatment::Forward
+        }
+    });
+    let StoreError(error) = try_save(&store, "2").await.unwrap_err();
+    assert!(
+        error.starts_with("Redis: 0 of 1 replicas have the write"),
+        "{error}"
+    );
+    kill_process(process, Signal::CONT).unwrap();
+    try_save(&store, "3").await.unwrap();
+}
