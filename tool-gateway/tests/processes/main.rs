@@ -20,6 +20,7 @@ mod signals;
 mod program;
 mod load_balancer;
 mod rolling;
+mod tls;
 mod speed;
 mod sizes;
 
