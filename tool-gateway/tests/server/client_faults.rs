@@ -18,11 +18,15 @@ use crate::faults::{START, chat};
 use crate::reply::Reply;
 
 /// The program with a timeout of a second for clients.
-struct Program {
-    address: SocketAddr,
+pub(crate) struct Program {
+    pub(crate) address: SocketAddr,
     process: Child,
     /// Kept open for the log.
-    _log: BufReader<ChildStderr>,
+    #[cfg_attr(
+        not(all(unix, feature = "redis")),
+        allow(dead_code, reason = "read in tests of Redis")
+    )]
+    pub(crate) log: BufReader<ChildStderr>,
 }
 
 impl Program {
@@ -32,11 +36,16 @@ impl Program {
 
     /// Starts the program with these variables of the environment alone.
     fn start_with(upstream: &str, variables: &[(&str, &str)]) -> Self {
+        Self::start_configured("[limits]\nclient_idle_seconds = 1", upstream, variables)
+    }
+
+    /// Starts the program with a configuration.
+    pub(crate) fn start_configured(configuration: &str, upstream: &str, variables: &[(&str, &str)]) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let file = format!("tool-gateway-idle-{}-{number}.toml", std::process::id());
         let file = std::env::temp_dir().join(file);
-        std::fs::write(&file, "[limits]\nclient_idle_seconds = 1").unwrap();
+        std::fs::write(&file, configuration).unwrap();
         let mut process = Command::new(env!("CARGO_BIN_EXE_tool-gateway"))
             .args(["serve", "--listen", "127.0.0.1:0", "--config"])
             .arg(&file)
@@ -55,7 +64,7 @@ impl Program {
         Self {
             address,
             process,
-            _log: log,
+            log,
         }
     }
 
@@ -65,7 +74,7 @@ impl Program {
     }
 
     /// Sends this text on a connection, and returns everything that the program sends until it closes the connection.
-    async fn send(&self, text: &str) -> String {
+    pub(crate) async fn send(&self, text: &str) -> String {
         let mut client = TcpStream::connect(self.address).await.unwrap();
         client.write_all(text.as_bytes()).await.unwrap();
         let mut received = String::new();
@@ -75,11 +84,14 @@ impl Program {
 }
 
 /// Reads the only response in the text of a connection.
-async fn reply(received: &str) -> Reply {
+pub(crate) async fn reply(received: &str) -> Reply {
     assert_eq!(received.matches("HTTP/1.1 ").count(), 1, "{received}");
     let (head, body) = received.split_once("\r\n\r\n").unwrap();
     let status: u16 = head["HTTP/1.1 ".len()..][..3].parse().unwrap();
-    let response = Response::builder().status(status);
+    let mut response = Response::builder().status(status);
+    if let Some((_, after)) = head.split_once("retry-after: ") {
+        response = response.header("retry-after", after.lines().next().unwrap());
+    }
     Reply::read(response.body(Body::from(body.to_owned())).unwrap()).await
 }
 

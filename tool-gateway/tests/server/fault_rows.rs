@@ -1,5 +1,6 @@
 //! Rows of `docs/faults.md` about the gateway. Each row has a test in `faults.rs`, `upstream_faults.rs`, `chat_faults.rs`,
-//! `limit_faults.rs`, `client_faults.rs`, `store_faults.rs`, `instance_faults.rs` or `command_faults.rs`, and each test has a row.
+//! `limit_faults.rs`, `client_faults.rs`, `store_faults.rs`, `instance_faults.rs`, `redis_faults.rs` or
+//! `command_faults.rs`, and each test has a row.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -102,6 +103,18 @@ impl Row {
     pub(crate) fn program_does_not_start(&self, error: &str) {
         self.client_sees_no_error();
         assert_eq!(self.host, [error], "what docs/faults.md says the host learns");
+    }
+
+    /// Asserts the warning in a line of the program's log.
+    #[cfg(all(unix, feature = "redis"))]
+    #[track_caller]
+    pub(crate) fn host_logs(&self, line: &str) {
+        let line = without_port(line);
+        for part in self.host.iter().flat_map(|warning| warning.split("; ")) {
+            let (field, value) = part.split_once('=').unwrap_or(("", part));
+            let value = value.trim_start_matches("WARN ");
+            assert!(line.contains(field) && line.contains(value), "{line}");
+        }
     }
 
     /// Asserts that the metrics have the row's lines, and that the log has only the row's warnings and errors.
@@ -273,6 +286,7 @@ fn each_row_has_one_test_and_each_test_a_row() {
         include_str!("client_faults.rs"),
         include_str!("store_faults.rs"),
         include_str!("instance_faults.rs"),
+        include_str!("redis_faults.rs"),
         include_str!("command_faults.rs")
     );
     let lines: Vec<_> = source.lines().collect();
@@ -304,4 +318,4 @@ fn each_row_has_one_test_and_each_test_a_row() {
 }
 
 /// Number of rows.
-const ROWS: usize = 120;
+const ROWS: usize = 137;

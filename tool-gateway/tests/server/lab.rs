@@ -34,12 +34,13 @@ pub(crate) struct Lab {
 }
 
 /// The calls that began, and those that ended, in order.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Runs {
     begun: Arc<Mutex<Vec<String>>>,
     ended: Arc<Mutex<Vec<String>>>,
     /// File that several processes write.
     file: Option<PathBuf>,
+    next_begin: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>,
 }
 
 impl Runs {
@@ -57,6 +58,16 @@ impl Runs {
 
     pub(crate) fn begin(&self, call: String) {
         self.add(&self.begun, "begin ", call);
+        let next_begin = self.next_begin.lock().unwrap().take();
+        if let Some(next_begin) = next_begin {
+            next_begin();
+        }
+    }
+
+    /// Sets an action of the next call at its beginning.
+    #[cfg(all(unix, feature = "redis"))]
+    pub(crate) fn at_the_next_begin(&self, done: impl FnOnce() + Send + 'static) {
+        *self.next_begin.lock().unwrap() = Some(Box::new(done));
     }
 
     pub(crate) fn end(&self, call: String) {

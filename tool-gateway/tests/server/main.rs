@@ -82,5 +82,13 @@ mod request_faults;
 mod client_faults;
 mod store_faults;
 mod instance_faults;
+#[cfg(all(unix, feature = "redis"))]
+#[path = "../../../tests/support/redis_proxy.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with other suites")]
+mod redis_proxy;
+#[cfg(all(unix, feature = "redis"))]
+mod redis_faults;
+#[cfg(all(unix, feature = "redis"))]
+mod redis_round_trips;
 #[cfg(target_os = "linux")]
 mod command_faults;
