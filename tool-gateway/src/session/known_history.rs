@@ -227,48 +227,19 @@ fn unambiguous(turns: &[Arc<Turn>], session: Option<&SessionId>) -> Option<Arc<T
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Map;
-
     use super::*;
-    use crate::session::chain::ChainKey;
-    use crate::session::record::{Call, Owner};
-
-    fn digest(name: &str) -> Digest {
-        ChainKey::new([1; 32]).digest(&[name.as_bytes()])
-    }
+    use crate::session::tests::digest;
 
     /// Builds a turn from `session:context`; a suffix `!` adds a call of the client.
     fn turn(text: &str) -> Arc<Turn> {
         let (text, has_call) = text.strip_suffix('!').map_or((text, false), |text| (text, true));
         let (session, context) = text.split_once(':').unwrap();
-        let call = Call {
-            id: String::new(),
-            visible_id: "toolu_1".to_owned(),
-            name: String::new(),
-            input: String::new(),
-            owner: Owner::External,
-            result: None,
-            is_begun: false,
-            is_from_text: false,
-        };
-        let digest = digest(context);
+        // A turn of this name has a call of the client.
+        let name = if has_call { "suspended" } else { text };
         Arc::new(Turn {
-            id: text.to_owned(),
-            session: SessionId::new(session.to_owned()),
-            point: digest,
-            context: digest,
-            answer: digest,
-            outline: digest,
-            is_joined: true,
-            begun: None,
+            context: digest(context),
             truth: Vec::new(),
-            is_unchanged: true,
-            drops_thinking: false,
-            generation: None,
-            visible: Vec::new(),
-            calls: has_call.then_some(call).into_iter().collect(),
-            systems: Vec::new(),
-            state: Map::new(),
+            ..crate::session::tests::turn(name, session, context)
         })
     }
 

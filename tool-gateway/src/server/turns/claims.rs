@@ -102,36 +102,19 @@ mod tests {
     use std::collections::BTreeMap;
 
     use futures_util::FutureExt as _;
-    use serde_json::Map;
 
     use super::*;
-    use crate::session::chain::ChainKey;
-    use crate::session::record::{SessionId, TrueMessage};
+    use crate::session::record::TrueMessage;
     use crate::wire::block::Block;
     use crate::wire::role::Role;
 
     fn turn(id: &str, bytes: usize) -> Turn {
-        let digest = ChainKey::new([1; 32]).digest(&[]);
         Turn {
-            id: id.to_owned(),
-            session: SessionId::random(),
-            point: digest,
-            context: digest,
-            answer: digest,
-            outline: digest,
-            is_joined: true,
-            begun: None,
             truth: vec![TrueMessage {
                 role: Role::User,
                 blocks: vec![Block::text(&"x".repeat(bytes))],
             }],
-            is_unchanged: false,
-            drops_thinking: false,
-            generation: None,
-            visible: Vec::new(),
-            calls: Vec::new(),
-            systems: Vec::new(),
-            state: Map::new(),
+            ..crate::session::tests::turn(id, "session", "point")
         }
     }
 

@@ -20,12 +20,8 @@ use crate::session::encoding::{OLDEST_VERSION, VERSION};
 use crate::session::finder::Finder;
 use crate::session::record::{SessionId, Turn};
 use crate::session::store::{Lookup, MAX_TURNS_OF_POINT, SavedTurn, SessionStore as _, StoreError};
-use crate::session::tests::{Folder, save, segment, turn, work};
+use crate::session::tests::{Folder, digest, save, segment, turn, work};
 use crate::session::turn_record::TurnRecord;
-
-fn digest(name: &str) -> Digest {
-    ChainKey::new([1; 32]).digest(&[name.as_bytes()])
-}
 
 /// A store, for measurements of its look-ups and saves.
 struct Look {
@@ -47,22 +43,9 @@ impl Look {
         let save = |transaction: &WriteTransaction| {
             for point in points {
                 let turn = Turn {
-                    id: format!("{session} {point}"),
-                    session: SessionId::new(session.to_owned()),
-                    point: digest(&point),
-                    context: client,
-                    answer: client,
-                    outline: client,
-                    is_joined: true,
-                    begun: None,
                     truth: Vec::new(),
-                    is_unchanged: true,
-                    drops_thinking: false,
-                    generation: None,
-                    visible: Vec::new(),
-                    calls: Vec::new(),
-                    systems: Vec::new(),
                     state: Map::new(),
+                    ..turn(&format!("{session} {point}"), session, &point)
                 };
                 let saved = SavedTurn {
                     record: TurnRecord::new(turn),

@@ -55,6 +55,7 @@ mod accepted_requests;
 use std::time::Instant;
 
 use self::explorer::{Counts, Explorer};
+use crate::session::tests::is_long;
 
 /// Explores a bound, and asserts the numbers.
 fn explore(calls: usize, requests: usize, with_thinking: bool, with_broken: bool, expected: Counts) {
@@ -66,10 +67,6 @@ fn explore(calls: usize, requests: usize, with_thinking: bool, with_broken: bool
         began.elapsed()
     );
     assert_eq!(counts, expected, "the model has changed");
-}
-
-fn is_long() -> bool {
-    std::env::var_os("GATEWAY_LONG").is_some()
 }
 
 const fn counts(conversations: usize, requests: usize, messages: usize, states: usize) -> Counts {
