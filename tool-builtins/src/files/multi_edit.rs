@@ -42,10 +42,7 @@ pub fn multi_edit(
     seen: SessionState<SeenFiles>,
     cancel: CancellationToken,
 ) -> Result<String, ToolError> {
-    let place = workspace.find_for_writing(&file_path)?;
-    let _lock = workspace.lock(&place);
-    // A call that waited for the file may find another state than before.
-    let place = workspace.find_for_writing(&file_path)?;
+    let (place, _lock) = workspace.lock_for_writing(&file_path)?;
     let shown = &place.shown;
     let creates = edits.first().is_some_and(|edit| edit.old_string.is_empty());
     if creates && let Target::Missing { .. } = place.target {

@@ -21,7 +21,7 @@ pub fn write(
     seen: SessionState<SeenFiles>,
     cancel: CancellationToken,
 ) -> Result<String, ToolError> {
-    let place = workspace.find_for_writing(&file_path)?;
+    let (place, _lock) = workspace.lock_for_writing(&file_path)?;
     let shown = &place.shown;
     let limits = workspace.limits();
     if content.len() > limits.written_bytes {
@@ -31,9 +31,6 @@ pub fn write(
             limits.written_bytes
         )));
     }
-    let _lock = workspace.lock(&place);
-    // A call that waited for the file may find another state than before.
-    let place = workspace.find_for_writing(&file_path)?;
     let lines = Lines::new(&content).len();
     let written = WrittenLines {
         lines,

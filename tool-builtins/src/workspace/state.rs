@@ -125,7 +125,7 @@ impl Workspace {
     }
 
     /// Finds a file that a tool writes.
-    pub(crate) fn find_for_writing(&self, sent: &str) -> Result<Place, ToolError> {
+    fn find_for_writing(&self, sent: &str) -> Result<Place, ToolError> {
         let place = self.find(sent)?;
         let is_below_root = place.folder.is_none();
         let relative = self.root.relative(Path::new(sent)).unwrap_or(Path::new(sent));
@@ -148,6 +148,14 @@ impl Workspace {
         Ok(place)
     }
 
+    /// Finds a file that a tool writes, and waits until no other call writes the file.
+    pub(crate) fn lock_for_writing(&self, sent: &str) -> Result<(Place, Option<FileLock<'_>>), ToolError> {
+        let place = self.find_for_writing(sent)?;
+        let lock = self.locks.lock(Path::new(&place.shown));
+        // A call that waited for the file may find another state than before.
+        Ok((self.find_for_writing(sent)?, lock))
+    }
+
     /// Returns whether no tool may see a path below the root.
     pub(crate) fn is_denied(&self, path: &Path) -> bool {
         self.denied.is_denied(path)
@@ -157,11 +165,6 @@ impl Workspace {
     #[cfg(test)]
     pub(crate) fn set_hook(&mut self, hook: Hook) {
         self.before_rename = Some(hook);
-    }
-
-    /// Waits until no other call writes the file.
-    pub(crate) fn lock(&self, place: &Place) -> Option<FileLock<'_>> {
-        self.locks.lock(Path::new(&place.shown))
     }
 }
 

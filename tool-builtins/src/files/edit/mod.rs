@@ -42,10 +42,7 @@ pub fn edit(
     seen: SessionState<SeenFiles>,
     cancel: CancellationToken,
 ) -> Result<String, ToolError> {
-    let place = workspace.find_for_writing(&file_path)?;
-    let _lock = workspace.lock(&place);
-    // A call that waited for the file may find another state than before.
-    let place = workspace.find_for_writing(&file_path)?;
+    let (place, _lock) = workspace.lock_for_writing(&file_path)?;
     if old_string.is_empty() && !new_string.is_empty() {
         return create(&workspace, &place, &new_string, &seen, &cancel);
     }
