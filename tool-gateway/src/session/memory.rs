@@ -1,7 +1,8 @@
 //! [`MemoryStore`]: sessions in memory, which end with the process.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -47,9 +48,9 @@ pub struct MemoryStore {
 const POINTS_AT_ONCE: usize = 64;
 
 /// Estimated sizes in bytes of the entries that a turn has in the tables, of one of its calls, of a session, and of one of its keys.
-const ENTRY_BYTES: usize = 640;
+const ENTRY_BYTES: usize = 600;
 const CALL_BYTES: usize = 128;
-const SESSION_BYTES: usize = 640;
+const SESSION_BYTES: usize = 560;
 const KEY_BYTES: usize = 144;
 
 /// Maximum number of expired turns that a save removes. The maximum bounds the latency of a save.
@@ -61,11 +62,14 @@ const MAX_SWEPT: usize = 256;
 #[derive(Debug, Default)]
 struct Tables {
     /// Turns by their sequence number.
-    turns: FoldMap<u64, Entry>,
+    turns: FoldMap<u64, TurnEntry>,
     /// Sequence numbers of the turns by their id.
     numbers: FoldMap<String, u64>,
     /// Turns after a point, in the order in which they were stored.
-    points: BTreeSet<(Digest, u64)>,
+    points: FoldMap<Digest, TurnNumbers>,
+    /// Turns of a session after a point: the session's number, the point, and the turn's number. Turns are added when they are no longer
+    /// among the latest [`MAX_TURNS_OF_POINT`] turns after their point, so that few conversations have such turns.
+    older: BTreeSet<(u64, Digest, u64)>,
     calls: FoldMap<Digest, u64>,
     keys: FoldMap<Digest, SessionId>,
     /// Boxed, since the unused places of a table take memory, too.
@@ -74,19 +78,53 @@ struct Tables {
     /// Clients by number of turns and by bytes.
     by_turns: BTreeSet<Rank>,
     by_bytes: BTreeSet<Rank>,
-    /// Sessions in the order of their removal.
-    order: BTreeMap<Place, SessionId>,
-    /// Turns by the sequence number of their session and their own sequence number, which is the order in which they were stored.
-    of_sessions: BTreeSet<(u64, u64)>,
-    /// Turns of a session after a point: the session's number, the point, and the turn's number.
-    points_of_sessions: BTreeSet<(u64, Digest, u64)>,
+    /// Clients by the session that is removed first.
+    by_first: BTreeSet<(Place, Digest)>,
     bytes: usize,
     /// Number of all turns that were ever stored.
     saved: u64,
 }
 
+/// Sequence numbers of turns in the order in which the turns were stored. Most points and sessions have one turn.
 #[derive(Debug)]
-struct Entry {
+struct TurnNumbers(VecDeque<u64>);
+
+impl TurnNumbers {
+    fn new(first: u64) -> Self {
+        Self(VecDeque::from([first]))
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn first(&self) -> Option<u64> {
+        self.0.front().copied()
+    }
+
+    /// Returns the latest turns, the latest first.
+    fn latest(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().rev().copied()
+    }
+
+    /// Adds a turn that is later than all others.
+    fn push(&mut self, number: u64) {
+        self.0.push_back(number);
+    }
+
+    fn remove(&mut self, number: u64) {
+        if let Ok(at) = self.0.binary_search(&number) {
+            self.0.remove(at);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct TurnEntry {
     record: TurnRecord,
     calls: Vec<Digest>,
     /// Estimated size in bytes, with the entries of all tables.
@@ -100,8 +138,7 @@ struct SessionEntry {
     number: u64,
     client: Digest,
     keys: Vec<Digest>,
-    /// Number of the session's turns.
-    turns: usize,
+    turns: TurnNumbers,
     /// Estimated size in bytes of the session without its turns.
     bytes: usize,
     place: Place,
@@ -127,9 +164,14 @@ impl ClientEntry {
     fn rank(&self, client: Digest, size: usize) -> Rank {
         Rank {
             size,
-            first: Reverse(self.order.first_key_value().map(|(place, _)| *place)),
+            first: Reverse(self.first()),
             client,
         }
+    }
+
+    /// Returns the position of the session that is removed first.
+    fn first(&self) -> Option<Place> {
+        self.order.first_key_value().map(|(place, _)| *place)
     }
 }
 
@@ -295,16 +337,17 @@ impl Tables {
 
     /// Returns the latest turns after a point, and all turns of `session` after it, oldest first.
     fn turns_of_point(&self, client: Digest, point: Digest, session: Option<&SessionId>) -> Vec<FoundTurn> {
-        let all = self.points.range((point, 0)..=(point, u64::MAX)).rev();
-        let all = all.map(|(_, number)| *number);
-        let mut found: Vec<u64> = all.take(MAX_TURNS_OF_POINT).collect();
+        let Some(all) = self.points.get(&point) else {
+            return Vec::new();
+        };
+        let mut found: Vec<u64> = all.latest().take(MAX_TURNS_OF_POINT).collect();
         if found.len() == MAX_TURNS_OF_POINT
             && let Some(oldest) = found.last()
             && let Some(session) = session.and_then(|session| self.sessions.get(session))
         {
             let number = session.number;
             let older = self
-                .points_of_sessions
+                .older
                 .range((number, point, 0)..(number, point, *oldest))
                 .rev();
             found.extend(older.map(|(_, _, turn)| *turn));
@@ -331,21 +374,34 @@ impl Tables {
         let number = self.saved;
         let bytes = record.size() + ENTRY_BYTES + calls.len() * CALL_BYTES;
         let client = self.renew(&record, client, Place { expiry, number }, keys, bytes);
-        if let Some(session) = self.sessions.get_mut(record.session()) {
-            session.turns += 1;
-            self.of_sessions.insert((session.number, number));
-            self.points_of_sessions
-                .insert((session.number, record.point(), number));
-        }
         for call in &calls {
             self.calls.insert(*call, number);
         }
-        self.points.insert((record.point(), number));
+        self.insert_after_point(record.point(), number);
         self.numbers.insert(record.id().to_owned(), number);
         self.bytes += bytes;
-        let entry = Entry { record, calls, bytes };
+        let entry = TurnEntry { record, calls, bytes };
         self.turns.insert(number, entry);
         client
+    }
+
+    /// Adds a turn to the turns after its point.
+    fn insert_after_point(&mut self, point: Digest, number: u64) {
+        let turns = match self.points.entry(point) {
+            Entry::Vacant(unknown) => {
+                unknown.insert(TurnNumbers::new(number));
+                return;
+            }
+            Entry::Occupied(known) => known.into_mut(),
+        };
+        turns.push(number);
+        // The turn that is no longer among the latest ones.
+        if let Some(older) = turns.latest().nth(MAX_TURNS_OF_POINT)
+            && let Some(entry) = self.turns.get(&older)
+            && let Some(session) = self.sessions.get(entry.record.session())
+        {
+            self.older.insert((session.number, point, older));
+        }
     }
 
     /// Creates or updates the session of a new turn with this size, and moves the session to this position. Returns the client.
@@ -358,8 +414,13 @@ impl Tables {
         turn_bytes: usize,
     ) -> Digest {
         let (now, id) = (SystemTime::now(), record.session());
-        let entry = self.sessions.entry(id.clone()).or_insert_with(|| {
-            Box::new(SessionEntry {
+        let entry = match self.sessions.entry(id.clone()) {
+            Entry::Occupied(known) => {
+                let known = known.into_mut();
+                known.turns.push(place.number);
+                known
+            }
+            Entry::Vacant(unknown) => unknown.insert(Box::new(SessionEntry {
                 session: Session {
                     id: id.clone(),
                     created_at: now,
@@ -369,11 +430,11 @@ impl Tables {
                 number: place.number,
                 client,
                 keys: Vec::new(),
-                turns: 0,
+                turns: TurnNumbers::new(place.number),
                 bytes: 0,
                 place,
-            })
-        });
+            })),
+        };
         entry.session.last_active = now;
         entry.session.state.clone_from(record.state());
         for key in keys {
@@ -386,8 +447,6 @@ impl Tables {
         let bytes_before = std::mem::replace(&mut entry.bytes, bytes);
         let before = std::mem::replace(&mut entry.place, place);
         let client = entry.client;
-        self.order.remove(&before);
-        self.order.insert(place, id.clone());
         self.bytes = (self.bytes + bytes).saturating_sub(bytes_before);
         self.change_client(client, |of_client| {
             of_client.turns += 1;
@@ -403,8 +462,14 @@ impl Tables {
         let entry = self.clients.entry(client).or_default();
         self.by_turns.remove(&entry.rank(client, entry.turns));
         self.by_bytes.remove(&entry.rank(client, entry.bytes));
+        let before = entry.first();
         change(entry);
-        if entry.order.is_empty() {
+        let first = entry.first();
+        if first != before {
+            before.map(|before| self.by_first.remove(&(before, client)));
+            first.map(|first| self.by_first.insert((first, client)));
+        }
+        if first.is_none() {
             self.clients.remove(&client);
         } else {
             self.by_turns.insert(entry.rank(client, entry.turns));
@@ -414,39 +479,46 @@ impl Tables {
 
     /// Removes a turn. The turn's session stays, even without turns.
     fn remove_turn(&mut self, number: u64) {
-        let Some(entry) = self.turns.remove(&number) else {
+        let Some(turn) = self.turns.get(&number) else {
             return;
         };
-        self.numbers.remove(entry.record.id());
-        self.bytes = self.bytes.saturating_sub(entry.bytes);
-        for call in entry.calls {
-            self.calls.remove(&call);
-        }
-        self.points.remove(&(entry.record.point(), number));
-        let Some(session) = self.sessions.get_mut(entry.record.session()) else {
+        let Some(session) = self.sessions.get_mut(turn.record.session()) else {
             return;
         };
-        session.turns = session.turns.saturating_sub(1);
-        self.of_sessions.remove(&(session.number, number));
-        self.points_of_sessions
-            .remove(&(session.number, entry.record.point(), number));
-        let client = session.client;
+        session.turns.remove(number);
+        let (session, client) = (session.number, session.client);
+        let bytes = self.take_turn(session, number);
         self.change_client(client, |of_client| {
             of_client.turns = of_client.turns.saturating_sub(1);
-            of_client.bytes = of_client.bytes.saturating_sub(entry.bytes);
+            of_client.bytes = of_client.bytes.saturating_sub(bytes);
         });
     }
 
-    fn oldest_turn(&self, session: &SessionEntry) -> Option<u64> {
-        let number = session.number;
-        let mut turns = self.of_sessions.range((number, 0)..=(number, u64::MAX));
-        turns.next().map(|(_, turn)| *turn)
+    /// Removes a turn from all tables but the entries of its session and its client. Returns the turn's size.
+    fn take_turn(&mut self, session: u64, number: u64) -> usize {
+        let Some(turn) = self.turns.remove(&number) else {
+            return 0;
+        };
+        self.numbers.remove(turn.record.id());
+        for call in turn.calls {
+            self.calls.remove(&call);
+        }
+        let point = turn.record.point();
+        if let Entry::Occupied(mut turns) = self.points.entry(point) {
+            turns.get_mut().remove(number);
+            if turns.get().is_empty() {
+                turns.remove();
+            }
+        }
+        self.older.remove(&(session, point, number));
+        self.bytes = self.bytes.saturating_sub(turn.bytes);
+        turn.bytes
     }
 
     /// Removes the oldest turn of a session, unless the session has a single turn. Returns whether a turn was removed.
     fn remove_older_turn(&mut self, id: &SessionId) -> bool {
-        let session = self.sessions.get(id).filter(|session| session.turns > 1);
-        let oldest = session.and_then(|session| self.oldest_turn(session));
+        let session = self.sessions.get(id).filter(|session| session.turns.len() > 1);
+        let oldest = session.and_then(|session| session.turns.first());
         oldest.inspect(|oldest| self.remove_turn(*oldest)).is_some()
     }
 
@@ -455,17 +527,15 @@ impl Tables {
         if self.remove_older_turn(id) {
             return;
         }
-        let session = self.sessions.get(id);
-        if let Some(last) = session.and_then(|session| self.oldest_turn(session)) {
-            self.remove_turn(last);
-        }
         let Some(session) = self.sessions.remove(id) else {
             return;
         };
-        self.order.remove(&session.place);
+        let last = session.turns.first();
+        let turn_bytes = last.map_or(0, |last| self.take_turn(session.number, last));
         self.bytes = self.bytes.saturating_sub(session.bytes);
         self.change_client(session.client, |of_client| {
-            of_client.bytes = of_client.bytes.saturating_sub(session.bytes);
+            of_client.turns = of_client.turns.saturating_sub(usize::from(last.is_some()));
+            of_client.bytes = of_client.bytes.saturating_sub(session.bytes + turn_bytes);
             of_client.order.remove(&session.place);
         });
         for key in session.keys {
@@ -476,14 +546,21 @@ impl Tables {
     /// Removes up to `max_removed` turns of expired sessions. Returns the number of removed turns.
     fn remove_expired(&mut self, max_removed: usize) -> usize {
         for removed in 0..max_removed {
-            let first = self.order.first_key_value();
-            let Some((_, expired)) = first.filter(|(place, _)| place.expiry.is_over()) else {
+            let Some(expired) = self.expired_session() else {
                 return removed;
             };
-            let expired = expired.clone();
             self.remove_from_session(&expired);
         }
         max_removed
+    }
+
+    /// Returns the session that has expired first, if any has expired.
+    fn expired_session(&self) -> Option<SessionId> {
+        let (place, client) = self
+            .by_first
+            .first()
+            .filter(|(place, _)| place.expiry.is_over())?;
+        self.clients.get(client)?.order.get(place).cloned()
     }
 
     /// Removes the client's turn that expires first, except the turn that was just saved. Returns whether a turn was removed.

@@ -91,6 +91,40 @@ async fn lookup_time_is_independent_of_conversation_length() {
     );
 }
 
+/// A turn that is saved again becomes the latest one, so that an older turn is among the latest ones again.
+#[tokio::test]
+async fn turns_of_a_session_are_found_beside_the_latest_turns() {
+    let (store, mut random) = (MemoryStore::new(), Random(11));
+    // Turns with their sessions, in the order in which they were saved.
+    let mut saved: Vec<(String, String)> = Vec::new();
+    for number in 0..4 * MAX_TURNS_OF_POINT {
+        let is_again = number > 0 && random.below(2) == 0;
+        let (id, session) = if is_again {
+            saved.remove(random.below(saved.len()))
+        } else {
+            (number.to_string(), random.below(4).to_string())
+        };
+        save(&store, turn(&id, &session, "common")).await;
+        saved.push((id, session));
+        if number % 8 != 0 {
+            continue;
+        }
+        for session in ["0", "1", "2", "3", "unknown"] {
+            let first = saved.len().saturating_sub(MAX_TURNS_OF_POINT);
+            let turns = saved.iter().enumerate();
+            let expected = turns.filter(|(at, (_, of))| *at >= first || of == session);
+            let expected: Vec<_> = expected.map(|(_, (id, _))| id.as_str()).collect();
+            let id = SessionId::new(session.to_owned());
+            let found = finder(&store, "client")
+                .turns(&[digest("common")], Some(&id))
+                .await;
+            let found = found.unwrap();
+            let found: Vec<_> = found[0].iter().map(|turn| turn.id.as_str()).collect();
+            assert_eq!(found, expected, "{session}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn ten_thousand_suspended_turns_are_in_a_file() {
     let count = if is_long() { 10_000 } else { 300 };
