@@ -199,8 +199,11 @@ impl Server {
     async fn start_backend(&self, protocol: Protocol) -> Result<Running, StartFailure> {
         let settings = &self.settings;
         let (wire, ends) = Wire::new(settings.hooks.clone());
-        let (mut backend, transport) =
-            Backend::start(&self.endpoint, settings, ends).map_err(StartFailure::new)?;
+        let started = Backend::start(&self.endpoint, settings, ends);
+        let (mut backend, transport) = started.map_err(|reason| {
+            tracing::warn!(server = settings.name, reason, "MCP server failed");
+            StartFailure::new(reason)
+        })?;
         // A process that ends leaves an open pipe if another process has it.
         let ready = async {
             let connection = Connection::open(Arc::clone(&wire), transport, protocol).await?;
@@ -226,7 +229,7 @@ impl Server {
             }
             Err(reason) => {
                 wire.close(reason.as_str());
-                let stderr = backend.last_lines();
+                let stderr = backend.last_lines().await;
                 let is_process = backend.is_process();
                 backend.stop().await;
                 tracing::warn!(server = settings.name, reason, %stderr, "MCP server failed");
@@ -259,7 +262,7 @@ impl Server {
         }
         let reason = wire.end_reason();
         if !self.stop.is_cancelled() {
-            let stderr = backend.last_lines();
+            let stderr = backend.last_lines().await;
             tracing::warn!(server = self.settings.name, reason, %stderr, "MCP server failed");
         }
         backend

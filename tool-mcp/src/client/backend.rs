@@ -1,8 +1,16 @@
 //! [`Backend`]: the process of a server, or the task that sends messages to its URL.
 
+use std::io;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
 use crate::client::process::{LastLines, Process};
-use crate::client::settings::{Endpoint, Settings};
+use crate::client::settings::{CommandSettings, Endpoint, Settings};
 use crate::client::wire::{WireEnds, WireLimits, WireTransport};
+
+/// Maximum time for the end of standard error.
+const DRAIN: Duration = Duration::from_millis(100);
 
 /// Running server, apart from its connection.
 #[derive(Debug)]
@@ -28,8 +36,10 @@ impl Backend {
     ) -> Result<(Self, WireTransport), String> {
         match endpoint {
             Endpoint::Command(command) => {
-                let (process, pipes) = Process::spawn(&settings.name, command)
-                    .map_err(|error| format!("cannot start `{}`: {error}", command.program.display()))?;
+                let (process, pipes) = Process::spawn(&settings.name, command).map_err(|error| {
+                    let program = command.program.display();
+                    format!("cannot start `{program}`: {}", start_error(command, &error))
+                })?;
                 let limits = WireLimits {
                     write: settings.limits.call,
                     message_bytes: settings.limits.message_bytes,
@@ -69,10 +79,14 @@ impl Backend {
         }
     }
 
-    /// Returns the last lines of standard error.
-    pub(crate) fn last_lines(&self) -> String {
+    /// Returns the last lines of standard error. Those of a process that has ended may still be in the pipe.
+    pub(crate) async fn last_lines(&self) -> String {
         match self {
-            Self::Process { last_lines, .. } => last_lines.to_string(),
+            Self::Process { last_lines, .. } => {
+                // A process that does not end has an open pipe.
+                let _ = timeout(DRAIN, last_lines.complete()).await;
+                last_lines.to_string()
+            }
             #[cfg(feature = "http")]
             Self::Url(_) => String::new(),
         }
@@ -80,5 +94,19 @@ impl Backend {
 
     pub(crate) const fn is_process(&self) -> bool {
         matches!(self, Self::Process { .. })
+    }
+}
+
+/// Returns the fact about a program that cannot be started. The system has one error for a missing program and a missing folder.
+fn start_error(command: &CommandSettings, error: &io::Error) -> String {
+    let is_missing = error.kind() == io::ErrorKind::NotFound && error.raw_os_error().is_some();
+    let folder = command.directory.as_deref().filter(|folder| !folder.is_dir());
+    match folder {
+        Some(folder) if is_missing => format!("missing folder {}", folder.display()),
+        None if is_missing && command.program.to_string_lossy().contains(' ') => {
+            "unknown program; expected its name or path alone, and its arguments separately".to_owned()
+        }
+        None if is_missing => "unknown program; expected a path, or a name in `PATH`".to_owned(),
+        _ => error.to_string(),
     }
 }

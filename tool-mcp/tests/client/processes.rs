@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tool_mcp::McpClient;
 use tool_runtime::serde_json::{Value, from_str, json};
 
 use crate::support::{call_text, peer, peer_in_shell, pid, wait_for_end};
@@ -41,18 +42,28 @@ async fn a_missing_variable_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_missing_program_is_an_error() {
-    let error = tool_mcp::McpClient::command("/no/such/program")
+async fn a_missing_program_or_folder_is_an_error() {
+    let error = McpClient::command("/no/such/program")
         .connect()
         .await
         .unwrap_err();
     assert_eq!(error.server(), "program");
-    assert!(
-        error
-            .fact()
-            .starts_with("cannot start `/no/such/program`: No such file"),
-        "{error}"
-    );
+    for (command, wanted) in [
+        (
+            McpClient::command("/no/such/program"),
+            "cannot start `/no/such/program`: unknown program; expected a path, or a name in `PATH`",
+        ),
+        (
+            McpClient::command("uvx mcp-server-git"),
+            "cannot start `uvx mcp-server-git`: unknown program; expected its name or path alone, and its arguments separately",
+        ),
+        (
+            McpClient::command("sh").current_dir("/no/such/folder"),
+            "cannot start `sh`: missing folder /no/such/folder",
+        ),
+    ] {
+        assert_eq!(command.connect().await.unwrap_err().fact(), wanted);
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 /// Maximum number of logged lines in a second.
 const LINES_PER_SECOND: usize = 100;
@@ -17,21 +18,30 @@ const KEPT_LINES: usize = 20;
 
 /// Last lines of standard error, for the log of a failure.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LastLines(Arc<Mutex<VecDeque<String>>>);
+pub(crate) struct LastLines {
+    lines: Arc<Mutex<VecDeque<String>>>,
+    /// Cancelled at the end of standard error.
+    end: CancellationToken,
+}
 
 impl LastLines {
     fn push(&self, line: String) {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == KEPT_LINES {
             lines.pop_front();
         }
         lines.push_back(line);
     }
+
+    /// Waits until all lines are read.
+    pub(crate) async fn complete(&self) {
+        self.end.cancelled().await;
+    }
 }
 
 impl fmt::Display for LastLines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         for (at, line) in lines.iter().enumerate() {
             if at > 0 {
                 f.write_str("\n")?;
@@ -94,6 +104,7 @@ pub(crate) async fn log(mut stderr: impl AsyncRead + Unpin, server: String, last
     if !line.is_empty() {
         end_line(&mut line, &server, &last, &mut rate);
     }
+    last.end.cancel();
 }
 
 fn end_line(line: &mut Vec<u8>, server: &str, last: &LastLines, rate: &mut Rate) {
