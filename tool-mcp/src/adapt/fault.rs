@@ -45,6 +45,9 @@ pub(crate) enum Fault {
     Status { status: u64, message: String },
     /// The server refuses the credentials of this program.
     Unauthorized,
+    /// The server refuses the credentials that belong to this call.
+    #[cfg(feature = "http")]
+    CallUnauthorized,
     /// The host has no headers for the call, so the call was not sent.
     #[cfg(feature = "http")]
     NoHeaders(String),
@@ -125,6 +128,10 @@ impl fmt::Display for Fault {
             Self::Status { message, .. } => write!(f, "answered with {}; {UNKNOWN_EFFECT}", line(message)),
             Self::Unauthorized => f.write_str(
                 "refused the credentials of this program (status 401; its operator sets them in `headers_env`); continue without it",
+            ),
+            #[cfg(feature = "http")]
+            Self::CallUnauthorized => f.write_str(
+                "refused the credentials of this call (status 401; the user of this program sends them); continue without it",
             ),
             #[cfg(feature = "http")]
             Self::NoHeaders(reason) => write!(f, "was not called: {}", line(reason)),

@@ -80,6 +80,8 @@ fn describe(error: ServiceError, connection: &Connection, tracker: &Tracker, lim
                 Some(INVALID) => Fault::Invalid(message),
                 Some(UNREACHABLE) => Fault::Unreachable(message),
                 Some(INTERRUPTED) => Fault::Interrupted(message),
+                #[cfg(feature = "http")]
+                Some(UNAUTHORIZED) if tracker.has_credentials => Fault::CallUnauthorized,
                 Some(UNAUTHORIZED) => Fault::Unauthorized,
                 Some(STATUS) => Fault::Status {
                     status: error.data.and_then(|status| status.as_u64()).unwrap_or_default(),
