@@ -3,7 +3,7 @@
 pub(crate) mod revisions;
 pub(crate) mod line_id;
 pub(crate) mod lines;
-#[cfg(feature = "http")]
+#[cfg(any(feature = "client", feature = "http"))]
 pub(crate) mod json;
 #[cfg(feature = "client")]
 pub(crate) mod era;

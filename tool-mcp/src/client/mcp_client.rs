@@ -10,6 +10,7 @@ use tokio_util::sync::DropGuard;
 use tool_runtime::{Context, ToolDefinition, ToolOutput, ToolRegistry};
 
 use crate::adapt::fault::Fault;
+use crate::adapt::json::{is_long, run_elsewhere};
 use crate::adapt::listing::{LeftOut, Listing};
 use crate::adapt::result::output;
 #[cfg(feature = "server")]
@@ -310,17 +311,35 @@ impl McpClient {
     }
 
     async fn call(&self, name: String, arguments: Value, context: Context) -> ToolOutput {
-        let result = self.result(name.clone(), arguments, &context).await;
-        let result = result.and_then(|result| {
-            let output = output(&result, self.server.settings.limits.result_chars)?;
-            #[cfg(feature = "server")]
-            VerbatimContent::keep(&context, &result, &output.content);
-            Ok(output)
-        });
+        let result = match self.result(name.clone(), arguments, &context).await {
+            Ok(result) => self.converted(result, context).await,
+            Err(fault) => Err(fault),
+        };
         result.unwrap_or_else(|fault| {
             tracing::warn!(server = self.name(), tool = name, %fault, "a call of an MCP server failed");
             fault.into_output(&name, self.name())
         })
+    }
+
+    /// Converts a result for the model.
+    #[cfg_attr(
+        not(feature = "server"),
+        allow(unused_variables, reason = "only a server passes content on")
+    )]
+    async fn converted(&self, result: Value, context: Context) -> Result<ToolOutput, Fault> {
+        let max_chars = self.server.settings.limits.result_chars;
+        let is_long = is_long(&result);
+        let convert = move || {
+            let output = output(&result, max_chars)?;
+            #[cfg(feature = "server")]
+            VerbatimContent::keep(&context, &result, &output.content);
+            Ok(output)
+        };
+        if is_long {
+            run_elsewhere(convert).await
+        } else {
+            convert()
+        }
     }
 
     async fn result(&self, name: String, arguments: Value, context: &Context) -> Result<Value, Fault> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::task::{spawn_blocking, yield_now};
 use tokio::time::{Instant, sleep};
 use tool_runtime::{Context, ProgressReport};
 
@@ -168,4 +169,28 @@ async fn a_server_that_closes_its_output_is_restarted() {
     let reason = "closed standard output".to_owned();
     assert_eq!(running.await.unwrap(), Err(Fault::EndedDuring(reason)));
     assert_eq!(began.elapsed(), Duration::from_secs(1));
+}
+
+/// The one thread for long work is occupied.
+#[test]
+fn a_long_answer_in_a_pipe_is_parsed_on_another_thread() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let (mut server, connection) = FakeServer::connected(1 << 10).await;
+        let running = start(&connection, Context::new());
+        let request = server.receive().await;
+        let (open, gate) = std::sync::mpsc::channel::<()>();
+        let occupied = spawn_blocking(move || gate.recv());
+        let result = json!({ "content": [{ "type": "text", "text": "x".repeat(400 << 10) }] });
+        server.answer(&request, result.clone()).await;
+        // Work on this thread would be done after so many turns of other tasks.
+        for _ in 0..10_000 {
+            yield_now().await;
+        }
+        assert!(!running.is_finished());
+        drop(open);
+        occupied.await.unwrap().unwrap_err();
+        assert_eq!(running.await.unwrap(), Ok(result));
+    });
 }
