@@ -3,8 +3,6 @@
 pub(crate) mod listed_tools;
 #[cfg(not(feature = "mcp"))]
 mod off;
-#[cfg(feature = "mcp")]
-mod timed_calls;
 #[cfg(all(feature = "mcp", not(feature = "otlp")))]
 mod trace_context_off;
 #[cfg(all(feature = "mcp", feature = "otlp"))]

@@ -6,7 +6,7 @@ use tool_runtime::ToolRegistry;
 use tracing::subscriber::NoSubscriber;
 
 use super::started_server::StartedServer;
-use super::timed_calls::TimedCalls;
+use crate::server::observe::counted_calls::{CallCounters, CountedCalls, EndedCall};
 use crate::server::observe::mcp_metrics::McpMetrics;
 use crate::settings::mcp::server::McpServerSettings;
 
@@ -94,7 +94,10 @@ impl McpServerTools {
         }
         let mut registry = ToolRegistry::new()
             .with_policy(settings.policy())
-            .layer(TimedCalls::new(metrics.clone(), &settings.key));
+            .layer(CountedCalls::new(ServerCounters {
+                metrics: metrics.clone(),
+                server: settings.key.clone(),
+            }));
         let unusable = quietly(|| server.register(&mut registry, definitions));
         all.extend(unusable.into_iter().map(|tool| {
             let detail = tool.to_string();
@@ -104,6 +107,23 @@ impl McpServerTools {
             registry,
             left_out: all,
         }
+    }
+}
+
+/// Counters of the calls of one server.
+#[derive(Debug, Clone)]
+struct ServerCounters {
+    metrics: McpMetrics,
+    /// Key of the server.
+    server: String,
+}
+
+impl CallCounters for ServerCounters {
+    fn count(&self, call: &EndedCall) {
+        if call.has_wrong_structured_value {
+            self.metrics.message(&self.server, "invalid_output");
+        }
+        self.metrics.call(&self.server, call.failure, call.duration);
     }
 }
 

@@ -1,8 +1,9 @@
-//! [`CountedCalls`]: a layer that counts the calls of the gateway's tools by outcome.
+//! [`CountedCalls`]: a layer that counts and measures calls at their end.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use tool_runtime::layer::{BoxError, ToolService};
 use tool_runtime::result::Failure;
@@ -12,31 +13,59 @@ use tower_service::Service;
 
 use super::metrics::Metrics;
 
-/// Layer and service that count calls.
-#[derive(Debug, Clone)]
-pub(crate) struct CountedCalls<S> {
-    metrics: Metrics,
-    inner: S,
+/// Counters of calls.
+pub(crate) trait CallCounters: Clone + Send + Sync + 'static {
+    /// Counts a call that has ended, or that was dropped.
+    fn count(&self, call: &EndedCall);
 }
 
-impl CountedCalls<()> {
-    pub(crate) fn new(metrics: Metrics) -> Self {
-        Self { metrics, inner: () }
+/// Call that has ended.
+#[derive(Debug)]
+#[cfg_attr(
+    not(feature = "mcp"),
+    allow(dead_code, reason = "the counters of MCP servers need all fields")
+)]
+pub(crate) struct EndedCall {
+    pub(crate) tool: String,
+    /// `Cancelled` if the call was dropped.
+    pub(crate) failure: Option<Failure>,
+    pub(crate) duration: Duration,
+    /// Whether the structured value does not match the tool's output schema.
+    pub(crate) has_wrong_structured_value: bool,
+}
+
+/// The gateway's counters of all tools.
+impl CallCounters for Metrics {
+    fn count(&self, call: &EndedCall) {
+        self.tool_call(&call.tool, call.failure);
     }
 }
 
-impl Layer<ToolService> for CountedCalls<()> {
-    type Service = CountedCalls<ToolService>;
+/// Layer and service that count calls.
+#[derive(Debug, Clone)]
+pub(crate) struct CountedCalls<C, S> {
+    counters: C,
+    inner: S,
+}
+
+impl<C> CountedCalls<C, ()> {
+    pub(crate) fn new(counters: C) -> Self {
+        Self { counters, inner: () }
+    }
+}
+
+impl<C: CallCounters> Layer<ToolService> for CountedCalls<C, ()> {
+    type Service = CountedCalls<C, ToolService>;
 
     fn layer(&self, inner: ToolService) -> Self::Service {
         CountedCalls {
-            metrics: self.metrics.clone(),
+            counters: self.counters.clone(),
             inner,
         }
     }
 }
 
-impl Service<ToolCall> for CountedCalls<ToolService> {
+impl<C: CallCounters> Service<ToolCall> for CountedCalls<C, ToolService> {
     type Response = ToolOutcome;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
@@ -46,33 +75,42 @@ impl Service<ToolCall> for CountedCalls<ToolService> {
     }
 
     fn call(&mut self, call: ToolCall) -> Self::Future {
-        let counted = Counted {
-            metrics: self.metrics.clone(),
-            tool: call.name.clone(),
-            failure: Some(Failure::Cancelled),
+        let counted = CountedCall {
+            counters: self.counters.clone(),
+            began: Instant::now(),
+            call: EndedCall {
+                tool: call.name.clone(),
+                failure: Some(Failure::Cancelled),
+                duration: Duration::ZERO,
+                has_wrong_structured_value: false,
+            },
         };
         let called = self.inner.call(call);
         Box::pin(async move {
             let mut counted = counted;
             let outcome = called.await;
-            counted.failure = match &outcome {
+            counted.call.failure = match &outcome {
                 Ok(outcome) => outcome.failure,
                 Err(_) => Some(Failure::Layer),
             };
+            counted.call.has_wrong_structured_value = outcome
+                .as_ref()
+                .is_ok_and(ToolOutcome::has_wrong_structured_value);
             outcome
         })
     }
 }
 
 /// Guard that counts a call at its end, also if the call is dropped.
-struct Counted {
-    metrics: Metrics,
-    tool: String,
-    failure: Option<Failure>,
+struct CountedCall<C: CallCounters> {
+    counters: C,
+    began: Instant,
+    call: EndedCall,
 }
 
-impl Drop for Counted {
+impl<C: CallCounters> Drop for CountedCall<C> {
     fn drop(&mut self) {
-        self.metrics.tool_call(&self.tool, self.failure);
+        self.call.duration = self.began.elapsed();
+        self.counters.count(&self.call);
     }
 }
