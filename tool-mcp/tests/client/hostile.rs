@@ -156,6 +156,28 @@ async fn an_answer_above_the_limit_fails_its_call_alone() {
     wait_for_end(pid).await;
 }
 
+/// The default limit is 16 MiB.
+#[tokio::test]
+async fn answers_and_lists_of_twenty_megabytes_are_dropped() {
+    let client = peer(&json!({})).connect().await.unwrap();
+    let start = "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"content\":\"";
+    let pieces = json!([start, { "text": "x".repeat(100_000), "count": 200 }, "\"}}\n"]);
+    let text = write(&client, pieces).await;
+    assert!(
+        text.contains("answered with 200000")
+            && text.ends_with(" bytes, above the limit of 16777216 bytes; ask for less"),
+        "{text}"
+    );
+    assert_eq!(call_text(&client, "echo", &json!({})).await, "{}");
+    let error = peer(&json!({ "list_bytes": 20_000_000 }))
+        .connect()
+        .await
+        .unwrap_err();
+    let error = error.to_string();
+    let wanted = "MCP server `peer`: `tools/list` failed: message above the limit: 200000";
+    assert!(error.starts_with(wanted), "{error}");
+}
+
 #[tokio::test]
 async fn an_answer_that_is_no_json_fails_its_call_alone() {
     let client = peer(&json!({})).connect().await.unwrap();

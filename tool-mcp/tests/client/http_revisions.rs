@@ -86,8 +86,17 @@ async fn answered(discover: impl Fn(&Received) -> Reply + Send + Sync + 'static)
 #[tokio::test]
 async fn anything_but_the_errors_of_modern_servers_is_followed_by_initialize() {
     type Answer = fn(&Received) -> Reply;
-    let answers: [Answer; 10] = [
+    let answers: [Answer; 12] = [
         |_| Reply::text(400, "text/plain", "Bad Request"),
+        // Answers of the official SDK for Rust, version 2.2.
+        |_| Reply::text(422, "", "Unexpected message, expect initialize request"),
+        |_| {
+            Reply::text(
+                400,
+                "",
+                "Bad Request: Unsupported MCP-Protocol-Version: 2026-07-28",
+            )
+        },
         |_| Reply::text(404, "text/html", "<html>"),
         |_| Reply::empty(405),
         |_| Reply::empty(500),

@@ -25,6 +25,7 @@ fn serve() {
 /// - `pages`: results of `tools/list` by cursor, the first with an empty one. By default the tools of `TOOLS`.
 /// - `brew`: the tool that `brew` is.
 /// - `endless`: every page has a new cursor.
+/// - `list_bytes`: the description of the only tool has so many bytes.
 /// - `banner`: text to write at the start; `stderr`: text to write there.
 /// - `deaf`: neither the end of stdin nor SIGTERM end the server (the shell ignores the signal).
 struct Peer {
@@ -110,6 +111,10 @@ impl Peer {
         if self.script["endless"] == true {
             let tool = json!({ "name": format!("t{}", self.pages), "inputSchema": { "type": "object" } });
             return json!({ "tools": [tool], "nextCursor": format!("c{}", self.pages) });
+        }
+        if let Some(bytes) = self.script["list_bytes"].as_u64() {
+            let description = "x".repeat(usize::try_from(bytes).unwrap());
+            return json!({ "tools": [{ "name": "large", "inputSchema": {}, "description": description }] });
         }
         let cursor = params["cursor"].as_str().unwrap_or_default();
         match &self.script["pages"][cursor] {
