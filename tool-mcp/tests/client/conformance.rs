@@ -1,18 +1,17 @@
 //! The official conformance suite, in both revisions, against the client over HTTP. The suite starts this program once for each scenario.
 //!
-//! See `real_servers.rs` for the environment. `conformance/` lists the checks that fail, with reasons.
+//! See `installed.rs` for the environment. `conformance/` lists the checks that fail, with reasons.
 
 use std::process::exit;
 use std::time::Duration;
 
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use tokio::process::Command;
 use tool_mcp::McpClient;
 use tool_runtime::ToolRegistry;
 use tool_runtime::serde_json::{Value, from_str, json};
 
-use crate::real_servers::program;
+use crate::conformance_suite::run_suite;
 
 /// Environment variable with the scenario, which the suite sets.
 const SCENARIO: &str = "MCP_CONFORMANCE_SCENARIO";
@@ -87,42 +86,13 @@ fn calls(client: &McpClient) -> Vec<(String, Value)> {
 }
 
 async fn run(revision: &str) {
-    let packages =
-        std::env::var_os("SDK_NODE").map(|folder| std::path::PathBuf::from(folder).join("node_modules"));
-    let suite = packages.map(|packages| packages.join("@modelcontextprotocol/conformance/dist/index.js"));
-    let Some(suite) = program(suite, "@modelcontextprotocol/conformance") else {
-        return;
-    };
-    let node = suite.ancestors().nth(4).unwrap().join(".bin/node");
-    let expected = format!(
-        "{}/tests/client/conformance/{revision}.yml",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let program = std::env::current_exe().unwrap();
     let client = format!(
         "{} conformance::client --exact --nocapture --quiet",
-        std::env::current_exe().unwrap().display()
+        program.display()
     );
-    let output = Command::new(node)
-        .arg(suite)
-        .args(["client", "--command", &client])
-        .args(["--requirements", revision, "--expected-failures", &expected])
-        .args(
-            std::env::var_os("CONFORMANCE_OUTPUT")
-                .map(|folder| ["-o".into(), folder])
-                .into_iter()
-                .flatten(),
-        )
-        .kill_on_drop(true)
-        .output()
-        .await
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success(),
-        "{text}\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    eprintln!("{text}");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/client/conformance");
+    run_suite(revision, folder, &["client", "--command", &client]).await;
 }
 
 #[tokio::test]

@@ -31,6 +31,11 @@ mod http_revisions;
 mod http_calls;
 mod http_faults;
 mod threads;
+#[path = "../shared/installed.rs"]
+#[allow(dead_code, reason = "the other suite uses all of it")]
+mod installed;
+#[path = "../shared/conformance_suite.rs"]
+mod conformance_suite;
 mod real_servers;
 mod real_http_servers;
 mod conformance;

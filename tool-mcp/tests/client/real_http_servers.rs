@@ -1,5 +1,5 @@
 //! Servers over HTTP that others wrote, on a loopback port: of npm (with `initialize`) and of `PyPI` (both revisions). See
-//! `real_servers.rs` for the environment.
+//! `installed.rs` for the environment.
 
 use std::process::Stdio;
 
@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use tool_mcp::{McpClient, McpUrl, Protocol};
 use tool_runtime::serde_json::json;
 
-use crate::real_servers::{program, python_server};
+use crate::installed::{node_module, python};
 use crate::support::{call, call_text};
 
 /// Writes the port on which the server listens.
@@ -65,9 +65,8 @@ async fn start(command: &mut Command) -> (Child, McpUrl) {
 
 #[tokio::test]
 async fn everything() {
-    let package = "node_modules/@modelcontextprotocol/server-everything/dist/transports/streamableHttp.js";
-    let folder = std::env::var_os("SDK_NODE").map(std::path::PathBuf::from);
-    let Some(script) = program(folder.map(|folder| folder.join(package)), package) else {
+    let package = "@modelcontextprotocol/server-everything/dist/transports/streamableHttp.js";
+    let Some(script) = node_module(package) else {
         return;
     };
     let mut command = Command::new("node");
@@ -89,7 +88,7 @@ async fn everything() {
 
 #[tokio::test]
 async fn python_sdk() {
-    let Some(python) = python_server("python") else {
+    let Some(python) = python() else {
         return;
     };
     for form in ["json", "events"] {

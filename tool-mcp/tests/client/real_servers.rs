@@ -1,8 +1,7 @@
 //! Servers that others wrote: of `PyPI` (a modern one) and of npm (with `initialize`).
 //!
-//! `SDK_PYTHON` is an interpreter with the packages of `tests/sdks/requirements.txt`, `SDK_NODE` a folder with the `node_modules` of
-//! `tests/sdks/package.json`; `.ci/run programs` creates both. Without them, the tests are ignored with a message, or fail if
-//! `REPAIR_TESTS=required` is set. Servers in addition to these are tested if `MCP_SERVERS=1` is set and they are installed there, too.
+//! See `installed.rs` for the environment. Servers in addition to those of `tests/sdks/` are tested if `MCP_SERVERS=1` is set and they are
+//! installed there, too.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,33 +10,12 @@ use tool_mcp::{McpClient, McpCommand};
 use tool_runtime::ToolRegistry;
 use tool_runtime::serde_json::{Value, json, to_value};
 
+use crate::installed::{node_module, python, python_program};
 use crate::support::{call, call_text};
 
-/// Returns a program beside the interpreter, or `None` with a message.
-pub(crate) fn python_server(name: &str) -> Option<PathBuf> {
-    let python = std::env::var_os("SDK_PYTHON").map(PathBuf::from);
-    program(python.and_then(|python| Some(python.parent()?.join(name))), name)
-}
-
 /// Returns a program of a package of npm, or `None` with a message.
-fn node_server(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("SDK_NODE").map(PathBuf::from);
-    program(
-        folder.map(|folder| folder.join("node_modules/.bin").join(name)),
-        name,
-    )
-}
-
-pub(crate) fn program(path: Option<PathBuf>, name: &str) -> Option<PathBuf> {
-    let path = path.filter(|path| path.exists());
-    if path.is_none() {
-        eprintln!("IGNORED: `{name}` is missing; `.ci/run programs` installs it");
-        assert!(
-            std::env::var_os("REPAIR_TESTS").is_none_or(|wanted| wanted != "required"),
-            "`{name}` is missing"
-        );
-    }
-    path
+fn node_program(name: &str) -> Option<PathBuf> {
+    node_module(&format!(".bin/{name}"))
 }
 
 /// Returns the path of a server that is not installed by default.
@@ -76,7 +54,7 @@ async fn stop(client: McpClient) {
 
 #[tokio::test]
 async fn time() {
-    let Some(program) = python_server("mcp-server-time") else {
+    let Some(program) = python_program("mcp-server-time") else {
         return;
     };
     let client = connect(McpClient::command(program), &["get_current_time", "convert_time"]).await;
@@ -99,7 +77,7 @@ async fn time() {
 
 #[tokio::test]
 async fn everything() {
-    let Some(program) = node_server("mcp-server-everything") else {
+    let Some(program) = node_program("mcp-server-everything") else {
         return;
     };
     let client = connect(McpClient::command(program), &["echo", "get-sum"]).await;
@@ -128,7 +106,7 @@ async fn everything() {
 
 #[tokio::test]
 async fn git() {
-    let Some(program) = optional(|| python_server("mcp-server-git")) else {
+    let Some(program) = optional(|| python_program("mcp-server-git")) else {
         return;
     };
     let client = connect(McpClient::command(program), &["git_status", "git_log"]).await;
@@ -140,7 +118,7 @@ async fn git() {
 
 #[tokio::test]
 async fn fetch() {
-    let Some(program) = optional(|| python_server("mcp-server-fetch")) else {
+    let Some(program) = optional(|| python_program("mcp-server-fetch")) else {
         return;
     };
     let client = connect(McpClient::command(program), &["fetch"]).await;
@@ -151,7 +129,7 @@ async fn fetch() {
 
 #[tokio::test]
 async fn fastmcp() {
-    let Some(python) = optional(|| python_server("python")) else {
+    let Some(python) = optional(python) else {
         return;
     };
     let source = "
@@ -176,7 +154,7 @@ server.run(show_banner=False)
 
 #[tokio::test]
 async fn filesystem() {
-    let Some(program) = optional(|| node_server("mcp-server-filesystem")) else {
+    let Some(program) = optional(|| node_program("mcp-server-filesystem")) else {
         return;
     };
     let folder = std::path::absolute(env!("CARGO_MANIFEST_DIR")).unwrap();
@@ -189,7 +167,7 @@ async fn filesystem() {
 
 #[tokio::test]
 async fn memory() {
-    let Some(program) = optional(|| node_server("mcp-server-memory")) else {
+    let Some(program) = optional(|| node_program("mcp-server-memory")) else {
         return;
     };
     let file = std::env::temp_dir().join(format!("tool-mcp-memory-{}.json", std::process::id()));

@@ -1,18 +1,17 @@
 //! The official conformance suite, in both revisions, against a server with the tools that the suite calls.
 //!
-//! `SDK_NODE` is a folder with the `node_modules` of `tests/sdks/package.json`; `.ci/run programs` creates it. Without it, the tests are ignored
-//! with a message, or fail if `REPAIR_TESTS=required` is set. `conformance/` lists the checks that fail, with reasons.
+//! See `installed.rs` for the environment. `conformance/` lists the checks that fail, with reasons.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::Router;
 use tokio::net::TcpListener;
-use tokio::process::Command;
 use tool_mcp::McpServer;
 use tool_runtime::message::Block;
 use tool_runtime::serde_json::{Value, from_value, json};
 use tool_runtime::{Context, ToolDefinition, ToolOutput, ToolRegistry};
+
+use crate::conformance_suite::run_suite;
 
 const IMAGE: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
@@ -135,53 +134,15 @@ fn registry(server: &McpServer, has_more: bool) -> ToolRegistry {
     registry
 }
 
-/// Returns the folder of the packages, or `None` with a message.
-fn packages() -> Option<PathBuf> {
-    let folder = std::env::var_os("SDK_NODE").map(|folder| PathBuf::from(folder).join("node_modules"));
-    let folder = folder.filter(|folder| folder.join(".bin/conformance").exists());
-    if folder.is_none() {
-        eprintln!("IGNORED: the conformance suite is missing; `.ci/run programs` installs it");
-        assert!(
-            std::env::var_os("REPAIR_TESTS").is_none_or(|wanted| wanted != "required"),
-            "the conformance suite is missing"
-        );
-    }
-    folder
-}
-
 async fn run(revision: &str) {
-    let Some(packages) = packages() else {
-        return;
-    };
     let server = McpServer::new(ToolRegistry::new());
     server.replace(registry(&server, false));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let app = Router::new().route_service("/mcp", server.http());
     tokio::spawn(async move { axum::serve(listener, app).await });
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/server/conformance");
-    let expected = format!("{folder}/{revision}.yml");
-    let output = Command::new(packages.join(".bin/node"))
-        .arg(packages.join("@modelcontextprotocol/conformance/dist/index.js"))
-        .args(["server", "--url", &format!("http://{address}/mcp")])
-        .args(["--requirements", revision, "--expected-failures", &expected])
-        .args(
-            std::env::var_os("CONFORMANCE_OUTPUT")
-                .map(|folder| ["-o".into(), folder])
-                .into_iter()
-                .flatten(),
-        )
-        .kill_on_drop(true)
-        .output()
-        .await
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success(),
-        "{text}\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    println!("{text}");
+    run_suite(revision, folder, &["server", "--url", &url]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

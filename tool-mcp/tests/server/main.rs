@@ -18,7 +18,11 @@ mod telemetry;
 #[allow(unreachable_pub, reason = "the other suites have it from a library")]
 mod tests_of;
 #[path = "../../../tests/support/fault_cells.rs"]
-#[allow(unreachable_pub, reason = "the other suites have it from a library")]
+#[allow(
+    unreachable_pub,
+    dead_code,
+    reason = "the other suites have it from a library"
+)]
 mod fault_cells;
 mod served;
 mod process;
@@ -27,5 +31,10 @@ mod stdio;
 mod http;
 mod fault_rows;
 mod faults;
+#[path = "../shared/installed.rs"]
+#[allow(dead_code, reason = "the other suite uses all of it")]
+mod installed;
+#[path = "../shared/conformance_suite.rs"]
+mod conformance_suite;
 mod sdk_clients;
 mod conformance;

@@ -1,8 +1,6 @@
 //! Clients that others wrote: of the official SDKs for Python (both revisions) and TypeScript (with `initialize`).
 //!
-//! `SDK_PYTHON` is an interpreter with the packages of `tests/sdks/requirements.txt`, `SDK_NODE` a folder with the `node_modules` of
-//! `tests/sdks/package.json`; `.ci/run programs` creates both. Without them, the tests are ignored with a message, or fail if
-//! `REPAIR_TESTS=required` is set.
+//! See `installed.rs` for the environment.
 
 use std::ffi::{OsStr, OsString};
 use std::process::Stdio;
@@ -13,6 +11,7 @@ use tokio::process::Command;
 use tool_mcp::McpServer;
 use tool_runtime::serde_json::{Value, from_slice, json};
 
+use crate::installed::{node_folder, python};
 use crate::served::{SERVED, registry};
 
 /// Number of tools of the server over standard input and output.
@@ -101,19 +100,9 @@ console.log(JSON.stringify({
 await client.close();
 "#;
 
-/// Returns a folder or a program of the environment, or `None` with a message.
-fn variable(name: &str) -> Option<OsString> {
-    let value = std::env::var_os(name);
-    if value.is_none() {
-        eprintln!("IGNORED: `{name}` is missing; `.ci/run programs` installs the SDK");
-        assert!(std::env::var_os("REPAIR_TESTS").is_none_or(|wanted| wanted != "required"));
-    }
-    value
-}
-
 /// Runs the client for TypeScript with these arguments, and checks its answers.
 async fn run_typescript(arguments: &[&OsStr], tools: usize) {
-    let Some(folder) = variable("SDK_NODE") else {
+    let Some(folder) = node_folder() else {
         return;
     };
     let output = Command::new("node")
@@ -151,7 +140,7 @@ async fn run_typescript(arguments: &[&OsStr], tools: usize) {
 
 /// Runs the client for Python with these arguments, and checks its answers in both revisions.
 async fn run_python(arguments: &[&OsStr], tools: usize) {
-    let Some(python) = variable("SDK_PYTHON") else {
+    let Some(python) = python() else {
         return;
     };
     let output = Command::new(python)
