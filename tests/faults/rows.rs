@@ -109,9 +109,9 @@ fn rows() -> impl Iterator<Item = Row> {
     let lines = DOCUMENT.lines().filter(|line| line.starts_with("| "));
     let rows = lines.filter(|line| !line.ends_with("| test |"));
     // Rows of the gateway have another suite, `tool-gateway/tests/server/faults.rs`; rows of MCP servers and of their clients have
-    // `tool-mcp/tests/client/faults.rs` and `tool-mcp/tests/server/faults.rs`.
+    // `tool-mcp/tests/client/faults.rs` and `tool-mcp/tests/server/faults.rs`, and through the gateway `tool-gateway/tests/mcp/faults.rs`.
     let rows = rows.filter(|line| {
-        !["`gateway::", "`mcp::", "`mcp_server::"]
+        !["`gateway::", "`mcp::", "`mcp_server::", "`mcp_gateway::"]
             .iter()
             .any(|suite| line.contains(suite))
     });

@@ -1,4 +1,4 @@
-//! [`FaultCells`]: the columns of a row of `docs/faults.md`.
+//! [`FaultCells`]: the columns of a row of `docs/faults.md`. [`in_row`] writes a text as rows have it.
 
 /// The code in the columns of a row. All other text is prose.
 #[derive(Debug)]
@@ -24,6 +24,22 @@ impl FaultCells {
             host: code_in(host),
         }
     }
+}
+
+/// Returns a text as rows have it: in one line, with `N` in place of seconds.
+pub fn in_row(text: &str) -> String {
+    let text = text.replace('\n', " ⏎ ");
+    let words = text.split(' ').collect::<Vec<_>>();
+    let is_seconds = |at: usize| {
+        words
+            .get(at + 1)
+            .is_some_and(|unit| unit.trim_end_matches([';', ')']) == "s")
+    };
+    let words = words.iter().enumerate().map(|(at, word)| {
+        let is_number = word.parse::<u64>().is_ok() && is_seconds(at);
+        if is_number { "N" } else { word }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the code spans of a cell, between single or double backticks.

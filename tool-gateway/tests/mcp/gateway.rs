@@ -11,13 +11,26 @@ use crate::peer::SCRIPT;
 use crate::program::{Directory, command};
 use crate::upstream::Upstream;
 
+/// Arguments that start this program as a server.
+const ARGUMENTS: [&str; 4] = ["peer::serve", "--exact", "--nocapture", "--quiet"];
+
 /// Configuration of a server that follows a script, with further lines of its table.
 pub(crate) fn server(key: &str, script: &Value, lines: &str) -> String {
     let program = std::env::current_exe().unwrap();
+    table(key, &json!(program), &json!(ARGUMENTS), script, lines)
+}
+
+/// Configuration of a server that a shell starts after these commands.
+pub(crate) fn server_in_shell(commands: &str, key: &str, script: &Value, lines: &str) -> String {
+    let program = std::env::current_exe().unwrap();
+    let line = format!("{commands}\nexec '{}' {}", program.display(), ARGUMENTS.join(" "));
+    table(key, &json!("sh"), &json!(["-c", line]), script, lines)
+}
+
+fn table(key: &str, command: &Value, arguments: &Value, script: &Value, lines: &str) -> String {
+    let script = json!(script.to_string());
     format!(
-        "[mcp.servers.{key}]\n{lines}\ncommand = {}\nargs = [\"peer::serve\", \"--exact\", \"--nocapture\", \"--quiet\"]\nenv = {{ {SCRIPT} = {} }}\n",
-        json!(program),
-        json!(script.to_string()),
+        "[mcp.servers.{key}]\n{lines}\ncommand = {command}\nargs = {arguments}\nenv = {{ {SCRIPT} = {script} }}\n"
     )
 }
 
@@ -43,6 +56,15 @@ impl Log {
             assert!(!log.is_complete, "no line with {part}: {:#?}", log.lines);
             log = added.wait(log).unwrap();
         }
+    }
+
+    /// Waits for the end of the log, and returns all lines.
+    fn whole(&self) -> Vec<String> {
+        let (lines, added) = &*self.0;
+        let log = added
+            .wait_while(lines.lock().unwrap(), |log| !log.is_complete)
+            .unwrap();
+        log.lines.clone()
     }
 }
 
@@ -123,6 +145,11 @@ impl Gateway {
     /// Waits for a line of the log, and returns it.
     pub(crate) fn log_line(&self, part: &str) -> String {
         self.log.wait_for(part)
+    }
+
+    /// Returns the lines of the log of a program that has been stopped.
+    pub(crate) fn whole_log(&self) -> Vec<String> {
+        self.log.whole()
     }
 
     pub(crate) fn address(&self) -> &str {

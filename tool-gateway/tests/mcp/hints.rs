@@ -38,8 +38,9 @@ fn result_after_a_crash(lines: &str) -> Value {
     upstream.last_result()
 }
 
+/// Another call is not repeated: `faults.rs`.
 #[test]
-fn only_a_trusted_read_only_call_is_repeated_after_a_crash() {
+fn a_trusted_read_only_call_is_repeated_after_a_crash() {
     let repeated = json!("{\"pieces\":[\"printed\\n\"]}");
     for lines in ["read_only = [\"br*\"]", "trust_hints = true"] {
         let result = result_after_a_crash(lines);
@@ -49,12 +50,6 @@ fn only_a_trusted_read_only_call_is_repeated_after_a_crash() {
             "{lines}"
         );
     }
-    let result = result_after_a_crash("");
-    assert_eq!(result["is_error"], true, "{result}");
-    assert_eq!(
-        result["content"],
-        "the call was interrupted: it is not known whether it took effect; find out before you repeat it"
-    );
 }
 
 /// A deferred call runs with the client's results, and another call runs before the client has its calls.

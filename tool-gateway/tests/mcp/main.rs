@@ -25,6 +25,12 @@ mod peer;
     reason = "shared with other suites"
 )]
 mod redis_server;
+#[path = "../../../tests/support/fault_cells.rs"]
+#[allow(unreachable_pub, reason = "the other suites have it from a library")]
+mod fault_cells;
+#[path = "../../../tests/support/tests_of.rs"]
+#[allow(unreachable_pub, reason = "the other suites have it from a library")]
+mod tests_of;
 mod upstream;
 mod gateway;
 mod turns;
@@ -35,6 +41,8 @@ mod hints;
 mod settings;
 mod url;
 mod commands;
+mod fault_rows;
+mod faults;
 mod sdk;
 mod served;
 

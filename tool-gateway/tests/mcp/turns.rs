@@ -1,5 +1,7 @@
 //! Turns with tools of MCP servers.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, is_running, server, wait_for_end};
@@ -167,6 +169,27 @@ fn the_gateway_listens_and_passes_turns_beside_a_server_that_hangs() {
     assert_eq!(gateway.send("GET", "/healthz", "").0, 200);
 }
 
+/// The shortest of some starts counts, since other programs may have the processor.
+#[test]
+fn a_server_that_hangs_delays_the_listener_by_less_than_a_tenth_of_a_second() {
+    let upstream = Upstream::start(vec![]);
+    let hanging = "[mcp.servers.slow]\ncommand = \"sleep\"\nargs = [\"3600\"]\nrequired = true\n";
+    let start = |configuration: &str| {
+        let began = Instant::now();
+        let _gateway = Gateway::start(&upstream, configuration);
+        began.elapsed()
+    };
+    let (mut alone, mut beside) = (Duration::MAX, Duration::MAX);
+    for _ in 0..10 {
+        alone = alone.min(start(""));
+        beside = beside.min(start(hanging));
+        if beside < alone + Duration::from_millis(100) {
+            return;
+        }
+    }
+    panic!("{beside:?} instead of {alone:?}");
+}
+
 #[test]
 fn a_new_session_waits_for_a_required_server_until_its_start_fails() {
     let upstream = Upstream::start(vec![text("done")]);
@@ -196,7 +219,7 @@ fn large_requests_that_wait_for_a_server_delay_no_others() {
     for _ in 0..20 {
         let invalid = large.clone() + ",";
         assert_eq!(gateway.send("POST", "/v1/messages", &invalid).0, 400);
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
     }
     drop(waiting);
 }

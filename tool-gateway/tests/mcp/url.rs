@@ -17,13 +17,14 @@ use crate::upstream::{Upstream, call, text};
 type Received = Arc<Mutex<Vec<(String, HeaderMap)>>>;
 
 /// Server without a handshake, whose tool `echo` returns its arguments. Requests with `authorization: wrong` are refused.
-struct UrlServer {
+pub(crate) struct UrlServer {
+    key: &'static str,
     address: SocketAddr,
     received: Received,
 }
 
 impl UrlServer {
-    fn start() -> Self {
+    pub(crate) fn start(key: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
@@ -42,14 +43,18 @@ impl UrlServer {
                 axum::serve(listener, app).await.unwrap();
             });
         });
-        Self { address, received }
+        Self {
+            key,
+            address,
+            received,
+        }
     }
 
     /// Returns the table of the configuration, with further lines.
-    fn table(&self, lines: &str) -> String {
+    pub(crate) fn table(&self, lines: &str) -> String {
         format!(
-            "[mcp.servers.web]\nurl = \"http://{}/mcp\"\n{lines}\n",
-            self.address
+            "[mcp.servers.{}]\nurl = \"http://{}/mcp\"\n{lines}\n",
+            self.key, self.address
         )
     }
 
@@ -90,7 +95,7 @@ const ALWAYS: &str = "tools.offer = \"always\"\n";
 
 #[test]
 fn a_tool_at_a_url_is_called_with_the_configured_headers() {
-    let server = UrlServer::start();
+    let server = UrlServer::start("web");
     // A variable that every process has.
     let home = std::env::var("HOME").unwrap();
     let lines = "headers = { x-team = \"a\" }\nheaders_env = { x-home = \"HOME\" }\n\
@@ -129,7 +134,7 @@ fn a_tool_at_a_url_is_called_with_the_configured_headers() {
 
 #[test]
 fn refused_credentials_are_in_the_log_without_their_values() {
-    let server = UrlServer::start();
+    let server = UrlServer::start("web");
     let upstream = Upstream::start(vec![text("done")]);
     let lines = "headers = { authorization = \"wrong\" }";
     let gateway = Gateway::start(&upstream, &(ALWAYS.to_owned() + &server.table(lines)));

@@ -71,7 +71,11 @@ mod two_processes;
 #[path = "../../../tests/faults/own_process.rs"]
 mod own_process;
 #[path = "../../../tests/support/fault_cells.rs"]
-#[allow(unreachable_pub, reason = "the other suites have it from a library")]
+#[allow(
+    unreachable_pub,
+    dead_code,
+    reason = "the other suites have it from a library"
+)]
 mod fault_cells;
 mod fault_rows;
 mod faults;

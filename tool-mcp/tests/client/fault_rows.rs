@@ -3,7 +3,7 @@
 
 use tool_runtime::ToolOutcome;
 
-use crate::fault_cells::FaultCells;
+use crate::fault_cells::{FaultCells, in_row};
 use crate::telemetry;
 use crate::tests_of::{assert_one_for_one, names_in};
 
@@ -57,22 +57,6 @@ impl Row {
             "what the host learns (left), and docs/faults.md"
         );
     }
-}
-
-/// Returns a text as rows have it: in one line, with `N` in place of seconds.
-fn in_row(text: &str) -> String {
-    let text = text.replace('\n', " ⏎ ");
-    let words = text.split(' ').collect::<Vec<_>>();
-    let is_seconds = |at: usize| {
-        words
-            .get(at + 1)
-            .is_some_and(|unit| unit.trim_end_matches([';', ')']) == "s")
-    };
-    let words = words.iter().enumerate().map(|(at, word)| {
-        let is_number = word.parse::<u64>().is_ok() && is_seconds(at);
-        if is_number { "N" } else { word }
-    });
-    words.collect::<Vec<_>>().join(" ")
 }
 
 fn rows() -> impl Iterator<Item = Row> {
