@@ -1,8 +1,7 @@
 //! `tool-gateway serve` with `[tools.bash]`: commands have no keys, are logged, and end with the program.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc;
@@ -11,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::http::post_messages;
 use crate::program::{Directory, command, run};
 
 /// Secrets of the gateway's environment.
@@ -85,17 +85,8 @@ impl Server {
     fn ask(&self) -> String {
         let body =
             json!({ "model": "demo", "max_tokens": 64, "messages": [{ "role": "user", "content": "Run." }] });
-        let (body, address) = (body.to_string(), &self.address);
-        let mut connection = TcpStream::connect(address).unwrap();
-        write!(
-            connection,
-            "POST /v1/messages HTTP/1.0\r\nhost: {address}\r\nx-api-key: {}\r\ncontent-length: {}\r\n\r\n{body}",
-            SECRETS[1],
-            body.len()
-        )
-        .unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
+        let headers = format!("x-api-key: {}\r\n", SECRETS[1]);
+        let answer = post_messages(&self.address, &headers, &body);
         assert!(answer.contains("Done."), "{answer}");
         answer
     }

@@ -1,12 +1,12 @@
 //! The examples: `gateway` shows the views of the client and of the model, and `chat_server` is a server of Chat Completions for the program.
 
-use std::io::{BufRead as _, BufReader, Read, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::http::post_messages;
 use crate::program::command;
 
 /// Returns the program of an example.
@@ -43,19 +43,7 @@ impl Listening {
     fn ask(&self, messages: &[Value], is_stream: bool) -> String {
         let tools = json!([{ "name": "get_weather", "input_schema": { "type": "object" } }]);
         let body = json!({ "model": "demo", "max_tokens": 1024, "stream": is_stream, "tools": tools, "messages": messages });
-        let (body, address) = (body.to_string(), &self.address);
-        let mut connection = TcpStream::connect(address).unwrap();
-        write!(
-            connection,
-            "POST /v1/messages HTTP/1.0\r\nhost: {address}\r\ncontent-length: {}\r\n\r\n{body}",
-            body.len()
-        )
-        .unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains(" 200 OK"), "{answer}");
-        body.to_owned()
+        post_messages(&self.address, "", &body)
     }
 }
 

@@ -10,6 +10,7 @@
 
 #[path = "../../../tool-cli/tests/command/program.rs"]
 mod program;
+mod http;
 mod usage;
 #[path = "../../../tool-cli/tests/command/readme.rs"]
 mod readme;

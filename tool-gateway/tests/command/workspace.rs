@@ -1,12 +1,12 @@
 //! `tool-gateway serve --workspace`: the gateway's tools read and write files of a folder.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::http::post_messages;
 use crate::program::{Directory, command, run};
 
 /// A running program, which is stopped when dropped.
@@ -48,18 +48,7 @@ impl Server {
     fn ask_as(&self, headers: &str) -> String {
         let message = json!({ "role": "user", "content": "Greet the world in a file." });
         let body = json!({ "model": "demo", "max_tokens": 1024, "stream": true, "messages": [message] });
-        let (body, address) = (body.to_string(), &self.address);
-        let mut connection = TcpStream::connect(address).unwrap();
-        write!(
-            connection,
-            "POST /v1/messages HTTP/1.0\r\nhost: {address}\r\n{headers}content-length: {}\r\n\r\n{body}",
-            body.len()
-        )
-        .unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.0 200 OK"), "{answer}");
-        answer
+        post_messages(&self.address, headers, &body)
     }
 }
 
