@@ -162,6 +162,33 @@ async fn abandoned_request_does_not_wait_for_deferred_calls() {
     assert_eq!(instances.one.runs.begun(), ["later a"]);
 }
 
+/// The calls of a suspended turn run on another gateway for longer than a request waits.
+#[tokio::test(start_paused = true)]
+async fn results_for_a_turn_whose_deferred_calls_run_on_another_gateway_are_a_conflict() {
+    let script = json!({ "turns": suspending() });
+    let instances = Instances::with(&script, |gateway| gateway.with_join_time(Duration::from_secs(5)));
+    let chat = suspend(&instances).await;
+    let later = async {
+        wait(100).await;
+        let began = Instant::now();
+        let refused = chat.ask(&instances.two).await;
+        let message = "another gateway runs calls of this turn; retry the request";
+        assert_eq!(
+            (refused.status.as_u16(), refused.error()),
+            (409, ("conflict_error", message))
+        );
+        assert_eq!(refused.headers["retry-after"], "2");
+        assert!(began.elapsed() >= Duration::from_secs(5));
+    };
+    let (first, ()) = tokio::join!(chat.ask(&instances.one), later);
+    let repeated = chat.ask(&instances.two).await;
+    assert_eq!(
+        (first.text(), repeated.text()),
+        ("Done.".to_owned(), "Done.".to_owned())
+    );
+    assert_eq!(instances.one.runs.begun(), ["later a"]);
+}
+
 /// The owner is hung, or cut off from the store. No call that must not be repeated runs twice.
 #[tokio::test(start_paused = true)]
 async fn retry_continues_after_the_lease_of_a_gateway_that_was_cut_off() {
