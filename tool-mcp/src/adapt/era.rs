@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::adapt::revisions::{LEGACY, MODERN};
 
 const METHOD_NOT_FOUND: i64 = -32601;
-const UNSUPPORTED_VERSION: i64 = -32022;
+pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// Other errors that only servers without a handshake have: headers that differ from the message, and a missing capability.
 const MODERN_ERRORS: [i64; 2] = [-32020, -32021];

@@ -183,17 +183,21 @@ impl Server {
 
     async fn start_in_any_revision(&self, protocol: &mut Protocol) -> Result<Running, StartFailure> {
         let first = self.start_backend(*protocol).await;
-        match first {
+        let other = match &first {
             // Servers of the official SDK for Rust before version 3 end at any request before `initialize`.
-            Err(failure) if failure.is_silent_end && *protocol == Protocol::Auto => {
-                let second = self.start_backend(Protocol::Legacy).await;
-                if second.is_ok() {
-                    *protocol = Protocol::Legacy;
-                }
-                second
-            }
-            first => first,
+            Err(failure) if failure.is_silent_end => Protocol::Legacy,
+            // A server that reads its first message after more than 10 s, for example since it is downloaded at its first start.
+            Err(failure) if failure.has_refused_initialize => Protocol::Modern,
+            _ => return first,
+        };
+        if *protocol != Protocol::Auto {
+            return first;
         }
+        let second = self.start_backend(other).await;
+        if second.is_ok() {
+            *protocol = other;
+        }
+        second
     }
 
     async fn start_backend(&self, protocol: Protocol) -> Result<Running, StartFailure> {
@@ -235,6 +239,7 @@ impl Server {
                 tracing::warn!(server = settings.name, reason, %stderr, "MCP server failed");
                 Err(StartFailure {
                     is_silent_end: is_process && !wire.has_answered(),
+                    has_refused_initialize: wire.has_refused_initialize(),
                     is_unauthorized: wire.is_unauthorized(),
                     reason,
                 })
@@ -395,6 +400,8 @@ struct StartFailure {
     reason: String,
     /// Whether the server ended without any answer.
     is_silent_end: bool,
+    /// Whether the server has refused `initialize`, which its revisions do not have.
+    has_refused_initialize: bool,
     /// Whether the server refuses the credentials.
     is_unauthorized: bool,
 }
@@ -404,6 +411,7 @@ impl StartFailure {
         Self {
             reason,
             is_silent_end: false,
+            has_refused_initialize: false,
             is_unauthorized: false,
         }
     }

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 #[cfg(feature = "http")]
 use tokio_util::sync::DropGuard;
 
-use crate::adapt::era::{discover_answer, initialize_answer};
+use crate::adapt::era::{UNSUPPORTED_VERSION, discover_answer, initialize_answer};
 use crate::adapt::lines::{Line, LineDecoder};
 use crate::client::hooks::{Hooks, MessageKind};
 use crate::client::outgoing::{INVALID, Outgoing, TOO_LARGE, Tracker};
@@ -67,6 +67,8 @@ pub(crate) struct Wire {
     has_answered: AtomicBool,
     /// Whether the server has answered `initialize`.
     has_initialized: AtomicBool,
+    /// Whether the server has refused `initialize`, which its revisions do not have.
+    has_refused_initialize: AtomicBool,
     /// Whether the messages are sent over HTTP.
     is_http: AtomicBool,
     /// Whether the server has refused the credentials.
@@ -108,6 +110,7 @@ impl Wire {
             list_changed: Notify::new(),
             has_answered: AtomicBool::new(false),
             has_initialized: AtomicBool::new(false),
+            has_refused_initialize: AtomicBool::new(false),
             is_http: AtomicBool::new(false),
             is_unauthorized: AtomicBool::new(false),
             output_end: CancellationToken::new(),
@@ -161,6 +164,11 @@ impl Wire {
     /// Returns whether the server has answered `initialize`.
     pub(crate) fn has_initialized(&self) -> bool {
         self.has_initialized.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the server has refused `initialize`, which its revisions do not have.
+    pub(crate) fn has_refused_initialize(&self) -> bool {
+        self.has_refused_initialize.load(Ordering::Relaxed)
     }
 
     /// Returns whether the server has refused the credentials.
@@ -323,6 +331,9 @@ impl Wire {
             Kind::Discover => discover_answer(message, self.is_http()),
             Kind::Initialize => {
                 self.has_initialized.store(true, Ordering::Relaxed);
+                let code = message.get("error").and_then(|error| error.get("code"));
+                let is_refused = code.and_then(Value::as_i64) == Some(UNSUPPORTED_VERSION);
+                self.has_refused_initialize.store(is_refused, Ordering::Relaxed);
                 initialize_answer(message)
             }
             Kind::Other => message,

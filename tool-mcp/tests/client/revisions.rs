@@ -4,7 +4,7 @@ use tool_mcp::Protocol;
 use tool_runtime::serde_json::{Value, json};
 
 use crate::peer::{discovered, initialized};
-use crate::support::{call_text, methods, peer, received};
+use crate::support::{call_text, methods, peer, peer_in_shell, received};
 
 const HANDSHAKE: [&str; 3] = ["initialize", "notifications/initialized", "tools/list"];
 
@@ -46,6 +46,22 @@ async fn a_restarted_server_that_ends_at_the_probe_is_initialized_first() {
     let mut methods = methods(&client).await;
     methods.pop();
     assert_eq!(methods, HANDSHAKE);
+}
+
+/// The server reads its first message when `initialize` has already been sent, as a server that `uvx` downloads at its first start.
+#[tokio::test]
+async fn a_slow_server_without_a_handshake_is_started_once_more() {
+    let marker = std::env::temp_dir().join(format!("tool-mcp-slow-{}", std::process::id()));
+    let slow = format!(
+        "if [ ! -e '{0}' ]; then : > '{0}'; sleep 11; fi",
+        marker.display()
+    );
+    let refused = json!({ "error": { "code": -32022, "message": "no handshake" } });
+    let script = json!({ "discover": discovered(&["2026-07-28"]), "initialize": refused });
+    let client = peer_in_shell(&slow, &script).connect().await.unwrap();
+    std::fs::remove_file(marker).unwrap();
+    let methods = methods(&client).await;
+    assert_eq!(methods, ["server/discover", "tools/list", "tools/call"]);
 }
 
 #[tokio::test]
