@@ -22,4 +22,6 @@ mod ripgrep;
 #[cfg(target_os = "linux")]
 mod races;
 #[cfg(target_os = "linux")]
+mod costs;
+#[cfg(target_os = "linux")]
 mod speed;

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::file_matches::ResultPage;
 use super::query::escape;
-use super::search::{FoundFile, GrepResults, ResultPage};
+use super::search::{FoundFile, GrepResults};
 use crate::workspace::Workspace;
 use crate::workspace::lines::Lines;
 use crate::workspace::place::Place;
@@ -38,7 +39,7 @@ impl GrepAnswer<'_> {
         let all = all.flat_map(|(at, file)| (0..file.lines.len()).map(move |line| (at, line)));
         let max_bytes = self.workspace.limits().found_bytes;
         let mut has_more = self.found.is_page_full;
-        for (at, line) in all.skip(self.page.offset) {
+        for (at, line) in all.skip(self.page.offset - self.found.skipped_lines) {
             let Some((file, found)) = self
                 .found
                 .files

@@ -2,10 +2,15 @@
 
 use std::io;
 use std::ops::Range;
+use std::time::Instant;
 
 use grep_matcher::{Match, Matcher as _};
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
+use tool_runtime::CancellationToken;
+
+/// Number of steps between two looks at the clock: a look costs as much as some matches.
+const STEPS: u32 = 256;
 
 /// Result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +21,43 @@ pub(super) enum Wanted {
     Count { by_match: bool },
     /// The lines, or only their matches.
     Lines { only_matches: bool },
+}
+
+/// Part of the results that is shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ResultPage {
+    pub(super) offset: usize,
+    pub(super) limit: usize,
+}
+
+/// End of a search, before all files are searched.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SearchEnd<'m> {
+    pub(super) deadline: Instant,
+    pub(super) cancel: &'m CancellationToken,
+}
+
+impl SearchEnd<'_> {
+    /// Returns whether the call was cancelled, or the time is up.
+    pub(super) fn is_reached(self) -> bool {
+        self.cancel.is_cancelled() || Instant::now() >= self.deadline
+    }
+}
+
+/// A file that cannot be read after the end of the search. The time of a large file is most of it between two matches.
+#[derive(Debug)]
+pub(super) struct EndingReader<'m, R> {
+    pub(super) reader: R,
+    pub(super) end: SearchEnd<'m>,
+}
+
+impl<R: io::Read> io::Read for EndingReader<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.end.is_reached() {
+            return Err(io::Error::other("the search has ended"));
+        }
+        self.reader.read(buffer)
+    }
 }
 
 /// A line of an answer.
@@ -37,24 +79,41 @@ pub(super) struct FileMatches<'m> {
     wanted: Wanted,
     /// Maximum number of characters of a line.
     width: usize,
-    /// Maximum number of lines.
-    max_lines: usize,
+    /// Lines that are kept; the lines before are only counted.
+    page: ResultPage,
+    end: SearchEnd<'m>,
+    /// Steps since the last look at the clock.
+    steps: u32,
     pub(super) count: u64,
+    /// Number of lines up to now, with the lines that are not kept.
+    pub(super) found_lines: usize,
     pub(super) lines: Vec<FoundLine>,
     pub(super) is_binary: bool,
+    /// Whether the search ended before the end of the file, and not because the page is full.
+    pub(super) has_ended: bool,
     starts_group: bool,
 }
 
 impl<'m> FileMatches<'m> {
-    pub(super) fn new(matcher: &'m RegexMatcher, wanted: Wanted, width: usize, max_lines: usize) -> Self {
+    pub(super) fn new(
+        matcher: &'m RegexMatcher,
+        wanted: Wanted,
+        width: usize,
+        page: ResultPage,
+        end: SearchEnd<'m>,
+    ) -> Self {
         Self {
             matcher,
             wanted,
             width,
-            max_lines,
+            page,
+            end,
+            steps: 0,
             count: 0,
+            found_lines: 0,
             lines: Vec::new(),
             is_binary: false,
+            has_ended: false,
             starts_group: false,
         }
     }
@@ -63,59 +122,85 @@ impl<'m> FileMatches<'m> {
     pub(super) fn is_result(&self) -> bool {
         match self.wanted {
             Wanted::Match | Wanted::Count { .. } => self.count > 0,
-            Wanted::Lines { .. } => !self.lines.is_empty(),
+            Wanted::Lines { .. } => self.found_lines > 0,
         }
     }
 
-    fn push(&mut self, number: u64, line: &[u8], matched: Option<&Range<usize>>, is_match: bool) {
-        let line = without_end(line);
-        let (text, is_complete) = cut(line, matched, self.width);
-        self.lines.push(FoundLine {
-            number,
-            text,
-            is_match,
-            starts_group: std::mem::take(&mut self.starts_group),
-            is_complete,
-        });
+    /// Returns whether the search continues: one line more than the page shows that there are more.
+    fn continues(&mut self) -> bool {
+        self.steps += 1;
+        if self.steps >= STEPS {
+            self.steps = 0;
+            self.has_ended |= self.end.is_reached();
+        }
+        !self.has_ended && self.found_lines <= self.page.offset.saturating_add(self.page.limit)
     }
 
-    /// Finds the matches in some lines, as ripgrep does: an empty match after the end of the lines does not count.
-    fn matches(&self, lines: &[u8], is_multiline: bool) -> io::Result<Vec<Range<usize>>> {
+    /// Adds a line. Returns whether the search continues.
+    fn push(&mut self, number: u64, line: &[u8], matched: Option<&Range<usize>>, kind: LineKind) -> bool {
+        self.found_lines += 1;
+        let starts_group = std::mem::take(&mut self.starts_group);
+        if self.found_lines > self.page.offset {
+            let (text, is_complete) = cut(without_end(line), matched, self.width);
+            self.lines.push(FoundLine {
+                number,
+                text,
+                is_match: kind != LineKind::Context,
+                starts_group,
+                is_complete: is_complete && kind != LineKind::Part,
+            });
+        }
+        self.continues()
+    }
+
+    /// Calls a function with the matches in some lines until it returns `false`. As in ripgrep, an empty match after the end of the lines does
+    /// not count.
+    fn each_match(
+        &mut self,
+        lines: &[u8],
+        is_multiline: bool,
+        mut each: impl FnMut(&mut Self, Range<usize>) -> bool,
+    ) -> io::Result<()> {
         let content = if is_multiline {
             lines
         } else {
             lines.strip_suffix(b"\n").unwrap_or(lines)
         };
-        let mut found = Vec::new();
-        let collect = |matched: Match| {
-            found.push(matched.start()..matched.end());
-            true
+        let matcher = self.matcher;
+        let found = |matched: Match| {
+            let counts = matched.start() < lines.len();
+            self.continues() && (!counts || each(self, matched.start()..matched.end()))
         };
-        self.matcher
-            .find_iter(content, collect)
-            .map_err(io::Error::other)?;
-        found.retain(|matched| matched.start < lines.len());
-        Ok(found)
+        matcher.find_iter(content, found).map_err(io::Error::other)
     }
 
     /// Adds matches as lines.
-    fn push_matches(&mut self, first: u64, lines: &[u8], matches: &[Range<usize>]) {
-        for matched in matches {
-            let before = lines.get(..matched.start).unwrap_or_default();
-            let number = first + count_lines(before);
-            let text = lines.get(matched.clone()).unwrap_or_default();
+    fn push_matches(&mut self, first: u64, lines: &[u8], is_multiline: bool) -> io::Result<()> {
+        // Line feeds are counted once, from match to match.
+        let (mut counted, mut number) = (0, first);
+        self.each_match(lines, is_multiline, |this, matched| {
+            number += line_feeds(lines.get(counted..matched.start).unwrap_or_default());
+            counted = matched.start;
+            let text = lines.get(matched).unwrap_or_default();
             for (index, part) in text.split(|byte| *byte == b'\n').enumerate() {
                 // The end of a match at a line end has no line.
-                let is_last = index > 0 && part.is_empty();
-                if !is_last {
-                    self.push(number + index as u64, part, None, true);
-                    if let Some(line) = self.lines.last_mut() {
-                        line.is_complete = false;
-                    }
+                let is_end = index > 0 && part.is_empty();
+                if !is_end && !this.push(number + index as u64, part, None, LineKind::Part) {
+                    return false;
                 }
             }
-        }
+            true
+        })
     }
+}
+
+/// Kind of a line of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LineKind {
+    Match,
+    /// Matched part of a line.
+    Part,
+    Context,
 }
 
 impl Sink for FileMatches<'_> {
@@ -123,34 +208,43 @@ impl Sink for FileMatches<'_> {
 
     fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
         let is_multiline = searcher.multi_line_with_matcher(self.matcher);
-        let matches = self.matches(found.bytes(), is_multiline)?;
-        let by_match = is_multiline || self.wanted == Wanted::Count { by_match: true };
-        self.count += if by_match { matches.len() as u64 } else { 1 };
         let number = found.line_number().unwrap_or_default();
         match self.wanted {
-            Wanted::Match => return Ok(matches.is_empty()),
-            Wanted::Count { .. } => {}
-            Wanted::Lines { only_matches: true } => self.push_matches(number, found.bytes(), &matches),
+            Wanted::Match => self.each_match(found.bytes(), is_multiline, |this, _| {
+                this.count = 1;
+                false
+            })?,
+            Wanted::Count { by_match } if by_match || is_multiline => {
+                self.each_match(found.bytes(), is_multiline, |this, _| {
+                    this.count += 1;
+                    true
+                })?;
+            }
+            Wanted::Count { .. } => self.count += 1,
+            Wanted::Lines { only_matches: true } => self.push_matches(number, found.bytes(), is_multiline)?,
             Wanted::Lines { only_matches: false } => {
+                let mut first = None;
+                self.each_match(found.bytes(), is_multiline, |_, matched| {
+                    first = Some(matched);
+                    false
+                })?;
                 for (index, line) in found.lines().enumerate() {
-                    let first = matches.first().filter(|_| index == 0);
-                    self.push(number + index as u64, line, first, true);
+                    let first = first.as_ref().filter(|_| index == 0);
+                    if !self.push(number + index as u64, line, first, LineKind::Match) {
+                        break;
+                    }
                 }
             }
         }
-        Ok(self.lines.len() <= self.max_lines)
+        Ok(self.continues() && (self.wanted != Wanted::Match || self.count == 0))
     }
 
     fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> Result<bool, io::Error> {
         if self.wanted == (Wanted::Lines { only_matches: false }) {
-            self.push(
-                found.line_number().unwrap_or_default(),
-                found.bytes(),
-                None,
-                false,
-            );
+            let number = found.line_number().unwrap_or_default();
+            return Ok(self.push(number, found.bytes(), None, LineKind::Context));
         }
-        Ok(self.lines.len() <= self.max_lines)
+        Ok(self.continues())
     }
 
     fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
@@ -164,8 +258,8 @@ impl Sink for FileMatches<'_> {
     }
 }
 
-fn count_lines(bytes: &[u8]) -> u64 {
-    bytes.split(|byte| *byte == b'\n').count() as u64 - 1
+fn line_feeds(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// Returns a line without its ending; a CR before it is not shown.

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use tool_runtime::{CancellationToken, SessionState, State, ToolError, tool};
 
 use self::answer::GrepAnswer;
-use self::file_matches::Wanted;
+use self::file_matches::{ResultPage, Wanted};
 use self::query::{FileFilter, PatternOptions, compile};
-use self::search::{GrepSearch, ResultPage};
+use self::search::GrepSearch;
 use crate::workspace::error::ErrorCode;
 use crate::workspace::{SeenFiles, Workspace};
 

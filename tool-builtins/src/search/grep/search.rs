@@ -9,20 +9,13 @@ use cap_std::fs::Dir;
 use grep_regex::RegexMatcher;
 use tool_runtime::{CancellationToken, ToolError};
 
-use super::file_matches::{FileMatches, FoundLine, Wanted};
+use super::file_matches::{EndingReader, FileMatches, FoundLine, ResultPage, SearchEnd, Wanted};
 use super::query::{FileFilter, PatternOptions, compile, escape, searcher};
 use crate::workspace::Workspace;
 use crate::workspace::error::ErrorCode;
 use crate::workspace::load::OpenedFile;
 use crate::workspace::place::{Place, Target};
 use crate::workspace::walk::{Walk, WalkCounts, WalkEnd};
-
-/// Part of the results that is shown.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ResultPage {
-    pub(super) offset: usize,
-    pub(super) limit: usize,
-}
 
 /// A file with matches.
 #[derive(Debug)]
@@ -46,6 +39,8 @@ pub(super) struct GrepResults {
     pub(super) unreadable: usize,
     pub(super) skipped: WalkCounts,
     pub(super) has_timed_out: bool,
+    /// Number of lines before the page, which are not in `files`.
+    pub(super) skipped_lines: usize,
     /// Whether the search ended after the lines of the page.
     pub(super) is_page_full: bool,
 }
@@ -73,6 +68,7 @@ impl GrepSearch<'_> {
             Target::Entry { parent, name, kind } if kind.is_file() => {
                 self.file(parent, name, &self.place.shown, page, &mut found);
                 return match found {
+                    _ if self.cancel.is_cancelled() => Err(stopped()),
                     GrepResults { binary: 1, .. } => Err(ErrorCode::Binary.error(format_args!(
                         "`{}` is a binary file, which is not searched",
                         self.place.shown
@@ -113,9 +109,9 @@ impl GrepSearch<'_> {
             ControlFlow::Continue(())
         });
         if end == WalkEnd::Cancelled {
-            return Err(ErrorCode::TimedOut.error("the search was stopped"));
+            return Err(stopped());
         }
-        found.has_timed_out = end == WalkEnd::TimedOut;
+        found.has_timed_out |= end == WalkEnd::TimedOut;
         found.skipped = walk.counts;
         Ok(found)
     }
@@ -143,12 +139,21 @@ impl GrepSearch<'_> {
             found.too_large += 1;
             return 0;
         }
-        let max_lines = page.offset.saturating_add(page.limit);
+        let end = SearchEnd {
+            deadline: self.deadline,
+            cancel: self.cancel,
+        };
         let modified = opened.metadata.modified().ok();
-        let mut matches = FileMatches::new(&self.matcher, self.wanted, limits.found_characters, max_lines);
+        let mut matches = FileMatches::new(&self.matcher, self.wanted, limits.found_characters, page, end);
         let mut searcher = searcher(self.options, self.before, self.after);
-        let file = opened.file.into_std();
-        if searcher.search_file(&self.matcher, &file, &mut matches).is_err() {
+        let reader = EndingReader {
+            reader: opened.file.into_std(),
+            end,
+        };
+        let searched = searcher.search_reader(&self.matcher, reader, &mut matches);
+        let has_ended = matches.has_ended || searched.is_err() && end.is_reached();
+        found.has_timed_out |= has_ended;
+        if searched.is_err() && !has_ended {
             found.unreadable += 1;
             return 0;
         }
@@ -157,10 +162,13 @@ impl GrepSearch<'_> {
             return 0;
         }
         found.searched += 1;
-        if !matches.is_result() {
+        // The number of matches in a part of a file would be wrong.
+        let is_part = has_ended && matches!(self.wanted, Wanted::Count { .. });
+        if is_part || !matches.is_result() {
             return 0;
         }
-        let lines = matches.lines.len();
+        let lines = matches.found_lines;
+        found.skipped_lines += lines - matches.lines.len();
         found.files.push(FoundFile {
             shown: shown.to_owned(),
             modified: modified.map(cap_std::time::SystemTime::into_std),
@@ -182,4 +190,8 @@ impl GrepSearch<'_> {
         let found = self.run(page).ok()?;
         (!found.files.is_empty()).then_some(found.files.len())
     }
+}
+
+fn stopped() -> ToolError {
+    ErrorCode::TimedOut.error("the search was stopped")
 }
