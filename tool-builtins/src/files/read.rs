@@ -11,7 +11,7 @@ use tool_runtime::{CancellationToken, SessionState, State, ToolError, ToolOutput
 use super::document::binary;
 use crate::workspace::error::ErrorCode;
 use crate::workspace::lines::Lines;
-use crate::workspace::load::OpenedFile;
+use crate::workspace::load::{MAX_LOADED, OpenedFile};
 use crate::workspace::place::Place;
 use crate::workspace::seen_files::FileDigest;
 use crate::workspace::text::{FileText, NotText, is_binary};
@@ -63,10 +63,11 @@ pub fn read(
     if let Some(media_type) = image_type(&start) {
         return image(&place, &opened, media_type, limits.image_bytes);
     }
-    if opened.metadata.len() > limits.counted_bytes {
+    let counted = limits.counted_bytes.min(MAX_LOADED);
+    if opened.metadata.len() > counted {
         return large(&place, &opened, window, limits, &cancel).map(ToolOutput::text);
     }
-    let bytes = opened.read(limits.counted_bytes).map_err(failed)?;
+    let bytes = opened.read(counted).map_err(failed)?;
     let digest = FileDigest::new(&bytes);
     let decoded = FileText::decode(bytes, workspace.legacy_encoding());
     let (text, note) = match decoded {

@@ -17,11 +17,12 @@ pub struct WorkspaceLimits {
     pub line_characters: usize,
     /// Bytes of an answer of `Read`.
     pub answer_bytes: usize,
-    /// Bytes of a file whose lines `Read` counts. A larger file is shown in parts, and is not recorded as read.
+    /// Bytes of a file whose lines `Read` counts. A larger file is shown in parts, and is not recorded as read. At most
+    /// 1 GiB.
     pub counted_bytes: u64,
     /// Bytes of an image that `Read` shows.
     pub image_bytes: u64,
-    /// Bytes of a file that `Edit` and `MultiEdit` change.
+    /// Bytes of a file that `Edit` and `MultiEdit` change; at most 1 GiB.
     pub edited_bytes: u64,
     /// Bytes that `Write` writes.
     pub written_bytes: usize,

@@ -13,55 +13,69 @@ pub(crate) struct Line {
     pub(crate) next: usize,
 }
 
-/// The lines of a text.
+/// The lines of a text of up to 4 GiB.
 #[derive(Debug)]
 pub(crate) struct Lines<'t> {
     pub(crate) text: &'t str,
-    pub(crate) all: Vec<Line>,
+    /// Starts of the lines. A file may consist of line ends, so a line costs four bytes and no more.
+    starts: Vec<u32>,
 }
 
 impl<'t> Lines<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
-        let mut all = Vec::new();
-        let mut start = 0;
-        while start < text.len() {
-            let rest = text.get(start..).unwrap_or_default();
-            let (length, ending) = match rest.find('\n') {
-                None => (rest.len(), 0),
-                Some(length) if rest.get(..length).is_some_and(|line| line.ends_with('\r')) => {
-                    (length - 1, 2)
-                }
-                Some(length) => (length, 1),
-            };
-            let end = start + length;
-            let next = end + ending;
-            all.push(Line { start, end, next });
-            start = next;
-        }
-        Self { text, all }
+        let line_feeds = || text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let mut starts = Vec::with_capacity(line_feeds().count() + 1);
+        let ends = line_feeds().map(|(at, _)| at + 1);
+        let starts_below = std::iter::once(0).chain(ends).filter(|start| *start < text.len());
+        // `MAX_LOADED` keeps the positions below 4 GiB.
+        starts.extend(starts_below.map_while(|start| u32::try_from(start).ok()));
+        Self { text, starts }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.all.len()
+        self.starts.len()
+    }
+
+    fn start(&self, index: usize) -> Option<usize> {
+        self.starts.get(index).map(|start| *start as usize)
+    }
+
+    /// Returns a line, counted from 0.
+    pub(crate) fn get(&self, index: usize) -> Option<Line> {
+        let start = self.start(index)?;
+        let next = self.start(index + 1).unwrap_or(self.text.len());
+        let line = self.text.get(start..next)?;
+        let content = line
+            .strip_suffix('\n')
+            .map_or(line, |content| content.strip_suffix('\r').unwrap_or(content));
+        Some(Line {
+            start,
+            end: start + content.len(),
+            next,
+        })
     }
 
     /// Returns the content of a line, counted from 0; empty for a line that does not exist.
     pub(crate) fn content(&self, index: usize) -> &'t str {
-        let line = self.all.get(index);
+        let line = self.get(index);
         line.and_then(|line| self.text.get(line.start..line.end))
             .unwrap_or_default()
     }
 
     /// Returns the ending of a line; empty for a last line without an ending.
     pub(crate) fn ending(&self, index: usize) -> &'t str {
-        let line = self.all.get(index);
+        let line = self.get(index);
         line.and_then(|line| self.text.get(line.end..line.next))
             .unwrap_or_default()
     }
 
     /// Returns the index of the line that contains a position; the number of lines for a position after the last ending.
     pub(crate) fn index_at(&self, position: usize) -> usize {
-        self.all.partition_point(|line| line.next <= position)
+        if position >= self.text.len() {
+            return self.len();
+        }
+        let starts = self.starts.partition_point(|start| *start as usize <= position);
+        starts.saturating_sub(1)
     }
 
     /// Returns the ending for a new line at a position: of its line, of the line before, or of the first line.
@@ -81,7 +95,7 @@ impl<'t> Lines<'t> {
 pub(crate) struct View<'t> {
     pub(crate) text: Cow<'t, str>,
     /// Positions in the view of the line feeds whose CR is left out.
-    removed: Vec<usize>,
+    removed: Vec<u32>,
 }
 
 impl<'t> View<'t> {
@@ -93,10 +107,10 @@ impl<'t> View<'t> {
             };
         }
         let mut view = String::with_capacity(text.len());
-        let mut removed = Vec::new();
+        let mut removed = Vec::with_capacity(text.matches("\r\n").count());
         for (index, part) in text.split("\r\n").enumerate() {
             if index > 0 {
-                removed.push(view.len());
+                removed.push(u32::try_from(view.len()).unwrap_or(u32::MAX));
                 view.push('\n');
             }
             view.push_str(part);
@@ -109,7 +123,10 @@ impl<'t> View<'t> {
 
     /// Returns the position in the text of a position in the view.
     fn position(&self, position: usize) -> usize {
-        position + self.removed.partition_point(|removed| *removed < position)
+        position
+            + self
+                .removed
+                .partition_point(|removed| (*removed as usize) < position)
     }
 
     /// Returns the range in the text of a range in the view.

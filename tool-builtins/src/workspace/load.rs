@@ -13,6 +13,9 @@ use tool_runtime::ToolError;
 use super::error::ErrorCode;
 use super::place::{Place, Target};
 
+/// Maximum number of bytes of a file that is read completely, whatever the limits of the host are. Its text has up to three times as many,
+/// and positions of lines have 32 bits.
+pub(crate) const MAX_LOADED: u64 = 1 << 30;
 /// Maximum number of names that are compared with the name of a missing file.
 const COMPARED_NAMES: usize = 2_000;
 
@@ -86,6 +89,7 @@ impl Place {
 
     /// Reads the complete file; a file with more than `limit` bytes is an error.
     pub(crate) fn load(&self, limit: u64) -> Result<LoadedFile, ToolError> {
+        let limit = limit.min(MAX_LOADED);
         let opened = self.open()?;
         let length = opened.metadata.len();
         if length > limit {

@@ -14,6 +14,8 @@ mod folder;
 mod swapped_folder;
 mod read;
 mod list;
+#[cfg(target_os = "linux")]
+mod memory;
 mod write;
 #[cfg(unix)]
 mod paths;

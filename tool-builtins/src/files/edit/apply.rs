@@ -206,7 +206,7 @@ impl Replacement<'_> {
             .apply(&rule)
             .map_err(|doubt| rejected(Refused::Doubt(doubt)))?;
         let quoted = old.iter().enumerate().filter_map(|(at, quoted)| {
-            let line = lines.all.get(first + at)?;
+            let line = lines.get(first + at)?;
             Some(
                 line.start..if quoted.ends_with('\n') {
                     line.next
