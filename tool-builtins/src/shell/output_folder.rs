@@ -33,9 +33,17 @@ pub(super) struct OutputFolder {
 impl OutputFolder {
     /// Opens a folder, ends the commands that an earlier process has left, and removes old files.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        create_private_folder(path)?;
-        let path = path.canonicalize()?;
+        // Without a `/` at the end, which would make the system follow a link.
+        let path: PathBuf = path.components().collect();
+        create_private_folder(&path)?;
+        // Before links are resolved: in a folder for all users, such as `/tmp`, another user may have put a link to a private folder of
+        // this user, whose files would then count as outputs.
         let metadata = fs::symlink_metadata(&path)?;
+        if !metadata.is_dir() {
+            return Err(io::Error::other(
+                "a symbolic link is at the place of the folder; remove the link, or name another folder",
+            ));
+        }
         if metadata.uid() != geteuid().as_raw() {
             return Err(io::Error::other(
                 "the folder belongs to another user; name another folder",
@@ -46,6 +54,7 @@ impl OutputFolder {
                 "other users may use the folder; run `chmod 700` on it",
             ));
         }
+        let path = path.canonicalize()?;
         let mut options = OpenOptions::new();
         options
             .read(true)

@@ -225,6 +225,39 @@ async fn output_folder_belongs_to_one_process_and_one_user() {
     );
 }
 
+#[tokio::test]
+async fn link_to_a_private_folder_is_no_output_folder() {
+    let lab = Lab::new();
+    let private = lab.folder.join("private");
+    fs::create_dir(&private).unwrap();
+    fs::set_permissions(&private, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    fs::write(private.join("key"), "secret").unwrap();
+    let link = lab.folder.join("link");
+    std::os::unix::fs::symlink(&private, &link).unwrap();
+    let missing = lab.folder.join("dangling");
+    std::os::unix::fs::symlink(lab.folder.join("none"), &missing).unwrap();
+    for path in [link.clone(), link.join(""), link.join("."), missing] {
+        let options = ShellOptions::new(lab.work(), &path).allow_root(true);
+        assert!(
+            tool_builtins::shell::Shell::new(&options).is_err(),
+            "{}",
+            path.display()
+        );
+    }
+    let names: Vec<_> = fs::read_dir(&private)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(names, ["key"]);
+    assert!(!lab.folder.join("none").exists());
+    // A link in front of the folder is the host's.
+    let options = ShellOptions::new(lab.work(), link.join("output")).allow_root(true);
+    assert_eq!(
+        tool_builtins::shell::Shell::new(&options).unwrap().output_dir(),
+        private.join("output").canonicalize().unwrap()
+    );
+}
+
 /// An agent that reads a pipe to its end waits for the processes in the background.
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_that_continue_do_not_delay_the_answer() {

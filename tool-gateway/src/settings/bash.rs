@@ -35,6 +35,7 @@ pub(crate) use platform::Commands;
 mod platform {
     use std::env;
     use std::fmt;
+    use std::io;
     use std::path::{Path, PathBuf};
     use std::time::Duration;
 
@@ -97,8 +98,12 @@ mod platform {
                     .network(self.network)
                     .allow_root(self.allow_root);
                 match Shell::new(&options) {
-                    // Another gateway uses the folder.
-                    Err(ShellError::OutputFolder { .. }) if number < MAX_FOLDERS => number += 1,
+                    // Another gateway uses the folder. Any other error has a reason that the user must know.
+                    Err(ShellError::OutputFolder { error, .. })
+                        if error.kind() == io::ErrorKind::ResourceBusy && number < MAX_FOLDERS =>
+                    {
+                        number += 1;
+                    }
                     result => return result,
                 }
             }
