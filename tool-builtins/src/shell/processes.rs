@@ -1,7 +1,7 @@
 //! Processes of a command, found in `/proc` by their group and by their mark.
 //!
 //! A process that calls `setsid` leaves the group of its command. The mark in its environment remains, unless the process
-//! removes it on purpose.
+//! removes it on purpose (`env -i`), or overwrites its environment to change its title. Such a process is not found.
 
 use std::fs;
 use std::io;

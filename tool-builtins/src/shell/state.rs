@@ -28,7 +28,8 @@ const MAX_ALL_BACKGROUND: usize = 64;
 
 /// Runs the commands of `Bash`, and ends them: the state of the tools, and a handle for the host. Clones share the commands.
 ///
-/// No command outlives the last clone. A host that ends its process without dropping its registry calls [`end`](Self::end).
+/// The last clone ends all commands: the processes of their groups, and processes elsewhere that have the mark of a command in their
+/// environment. A process that has neither is not found. A host that ends its process without dropping its registry calls [`end`](Self::end).
 /// Commands that remain after a crash end when the output folder is opened again.
 #[derive(Clone)]
 pub struct Shell(Arc<Inner>);

@@ -258,6 +258,20 @@ async fn link_to_a_private_folder_is_no_output_folder() {
     );
 }
 
+/// The limit that SECURITY.md names: a process that has neither the group nor the mark of its command is not found.
+#[tokio::test(flavor = "multi_thread")]
+async fn process_without_group_and_mark_is_not_found() {
+    let lab = Lab::new();
+    let text = lab.bash("env -i setsid sleep 30 & echo $!").await;
+    let id: u32 = text.lines().next().unwrap().parse().unwrap();
+    let lives = || fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.starts_with(b"sleep"));
+    until(lives).await;
+    lab.shell().end_session(None).await;
+    assert!(lives(), "the process is found now: correct SECURITY.md");
+    let id = rustix::process::Pid::from_raw(id.cast_signed()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::KILL).unwrap();
+}
+
 /// An agent that reads a pipe to its end waits for the processes in the background.
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_that_continue_do_not_delay_the_answer() {
