@@ -415,7 +415,7 @@ impl Watcher {
         if output.length() > SHORT_OUTPUT {
             return None;
         }
-        let excerpt = output.excerpt(0, Until::End, None).ok()?;
+        let excerpt = output.excerpt(0, Until::End).ok()?;
         excerpt.is_complete.then(|| {
             output.remove();
             excerpt

@@ -1,18 +1,22 @@
 //! Tool `BashOutput`: reads the new output of a background command.
 
+use std::fmt::Write as _;
+use std::io;
+
 use regex_lite::RegexBuilder;
-use tool_runtime::{Context, State, ToolError, tool};
+use tool_runtime::{CancellationToken, Context, State, ToolError, tool};
 
 use super::command::CommandState;
 use super::run::continuing;
-use super::state::{Shell, blocking, not_started};
+use super::state::Shell;
 
-/// Maximum size of a compiled filter in bytes. The time of a search is the product of this size and of the output's, which is at most 4 MiB.
+/// Maximum size of a compiled filter in bytes. The time of a search is the product of this size and of the output's, of which a call
+/// filters at most 256 KiB.
 const MAX_FILTER: usize = 32 << 10;
 
 /// Read the output of a background command since the last call of this tool, and the state of the command.
-#[tool(name = "BashOutput", read_only)]
-pub async fn bash_output(
+#[tool(name = "BashOutput", read_only, blocking)]
+pub fn bash_output(
     /// Id of the command, such as "bash_1".
     bash_id: String,
     /// Regular expression. Only lines that match are returned; the other new lines cannot be read later.
@@ -20,6 +24,7 @@ pub async fn bash_output(
     filter: Option<String>,
     shell: State<Shell>,
     context: Context,
+    cancel: CancellationToken,
 ) -> Result<String, ToolError> {
     let background = shell.background(context.session(), &bash_id)?;
     let filter = filter.filter(|filter| !filter.is_empty());
@@ -32,17 +37,39 @@ pub async fn bash_output(
     })?;
     // The state is read first: the output of an ended command is complete.
     let state = describe(&background.command.state());
-    let excerpt = blocking(move || match filter {
+    let read = match filter {
         None => background.read_new(None),
-        Some(filter) => background.read_new(Some(&|line| filter.is_match(line))),
-    });
-    let excerpt = excerpt.await?.map_err(not_started)?;
+        Some(filter) => background.read_new(Some(&|line| {
+            if cancel.is_cancelled() {
+                return Err(io::Error::other("the call was stopped"));
+            }
+            Ok(filter.is_match(line))
+        })),
+    };
+    let (excerpt, rest) = read.map_err(|error| match error.kind() {
+        io::ErrorKind::ResourceBusy => ToolError::new(
+            "busy",
+            format_args!("another call reads the output of {bash_id}; wait for its answer"),
+        ),
+        _ => not_read(&error),
+    })?;
     let output = if excerpt.text.is_empty() {
         "(no new output)"
     } else {
         &excerpt.text
     };
-    Ok(format!("state: {state}\n{output}"))
+    let mut answer = format!("state: {state}\n{output}");
+    if rest > 0 {
+        let _ = write!(
+            answer,
+            "\n[{rest} bytes of new output were not filtered yet; call BashOutput again]"
+        );
+    }
+    Ok(answer)
+}
+
+fn not_read(error: &io::Error) -> ToolError {
+    ToolError::new("io", format_args!("the output cannot be read: {error}"))
 }
 
 /// Describes the state of a background command for the model.

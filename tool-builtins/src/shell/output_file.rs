@@ -13,6 +13,8 @@ pub(super) const MAX_BYTES: u64 = 64 << 20;
 pub(super) const MAX_CHARACTERS: usize = 30_000;
 /// Number of bytes at the start and at the end of an output that are read for an answer.
 const PART_BYTES: u64 = 2 << 20;
+/// Maximum number of bytes that are filtered at once.
+const FILTERED_BYTES: u64 = 256 << 10;
 
 /// File with the output of a command: standard output and standard error, in the order in which they were written. Only the
 /// owner of the process can read the file.
@@ -38,8 +40,6 @@ pub(super) enum Until {
     End,
     /// The end of the last complete character: the command may be writing the next one.
     Character,
-    /// The end of the last line.
-    Line,
 }
 
 /// Creates a folder that only the owner of the process can use.
@@ -85,14 +85,7 @@ impl OutputFile {
     }
 
     /// Reads the output from a position on, as a terminal would show it.
-    ///
-    /// Lines for which `filter` returns false are left out.
-    pub(super) fn excerpt(
-        &self,
-        start: u64,
-        until: Until,
-        filter: Option<&dyn Fn(&str) -> bool>,
-    ) -> io::Result<Excerpt> {
+    pub(super) fn excerpt(&self, start: u64, until: Until) -> io::Result<Excerpt> {
         let length = self.length();
         // A command can cut the file that it writes to: `> /dev/stdout`.
         let start = if start > length { 0 } else { start };
@@ -104,10 +97,6 @@ impl OutputFile {
         let kept = match until {
             Until::End => last.len(),
             Until::Character => complete_characters(last),
-            Until::Line => last
-                .iter()
-                .rposition(|byte| *byte == b'\n')
-                .map_or(0, |at| at + 1),
         };
         end -= (last.len() - kept) as u64;
         last.truncate(kept);
@@ -123,17 +112,7 @@ impl OutputFile {
             let first = tail.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             tail.drain(..first);
         }
-        let shown = |output: &[u8]| {
-            let text = TerminalText::convert(output);
-            match filter {
-                None => text,
-                Some(filter) => text
-                    .split_inclusive('\n')
-                    .filter(|line| filter(line.trim_end_matches('\n')))
-                    .collect(),
-            }
-        };
-        let (head, tail) = (shown(&head), shown(&tail));
+        let (head, tail) = (TerminalText::convert(&head), TerminalText::convert(&tail));
         Ok(if skipped == 0 {
             self.shortened(&head, end)
         } else {
@@ -144,6 +123,43 @@ impl OutputFile {
                 end,
             }
         })
+    }
+
+    /// Reads the next lines from a position on, and leaves lines out for which `filter` returns false; an error of `filter` ends the work.
+    ///
+    /// A filter may take long for each byte, so only a part of a long output is read; the number of the remaining bytes is returned, too. The
+    /// line that a running command is writing remains for a later call.
+    pub(super) fn filtered(
+        &self,
+        start: u64,
+        is_running: bool,
+        filter: &dyn Fn(&str) -> io::Result<bool>,
+    ) -> io::Result<(Excerpt, u64)> {
+        let length = self.length();
+        // A command can cut the file that it writes to: `> /dev/stdout`.
+        let start = if start > length { 0 } else { start };
+        let mut part = self.read(start, (length - start).min(FILTERED_BYTES))?;
+        let rest = length - start - part.len() as u64;
+        let lines = part.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+        let kept = match lines {
+            _ if rest == 0 && !is_running => part.len(),
+            Some(lines) => lines,
+            None if rest == 0 => 0,
+            // A line that is longer than a part.
+            None => complete_characters(&part),
+        };
+        part.truncate(kept);
+        let mut text = String::new();
+        for line in TerminalText::convert(&part).split_inclusive('\n') {
+            if filter(line.trim_end_matches('\n'))? {
+                text.push_str(line);
+            }
+        }
+        let end = start + kept as u64;
+        Ok((
+            self.shortened(&text, end),
+            if rest == 0 { 0 } else { length - end },
+        ))
     }
 
     fn shortened(&self, text: &str, end: u64) -> Excerpt {
@@ -257,7 +273,7 @@ mod tests {
         }
 
         fn text(&self) -> Excerpt {
-            self.0.excerpt(0, Until::End, None).unwrap()
+            self.0.excerpt(0, Until::End).unwrap()
         }
     }
 
@@ -338,24 +354,55 @@ mod tests {
     #[test]
     fn part_of_a_running_command_ends_at_a_character_or_a_line() {
         let written = Written::new("part", b"one\ntw\xE6\x97");
-        let whole = written.0.excerpt(0, Until::Character, None).unwrap();
+        let whole = written.0.excerpt(0, Until::Character).unwrap();
         assert_eq!((whole.text.as_str(), whole.end), ("one\ntw", 6));
-        let lines = written.0.excerpt(0, Until::Line, None).unwrap();
-        assert_eq!((lines.text.as_str(), lines.end), ("one", 4));
-        let rest = written.0.excerpt(4, Until::Line, None).unwrap();
-        assert_eq!((rest.text.as_str(), rest.end), ("", 4));
+        let all = |_: &str| Ok(true);
+        let filtered = |start, is_running| {
+            let (lines, rest) = written.0.filtered(start, is_running, &all).unwrap();
+            (lines.text, lines.end, rest)
+        };
+        assert_eq!(filtered(0, true), ("one".to_owned(), 4, 0));
+        assert_eq!(filtered(4, true), (String::new(), 4, 0));
         written.0.appender().unwrap().write_all(b"\xA5\n").unwrap();
-        let rest = written.0.excerpt(6, Until::Character, None).unwrap();
+        let rest = written.0.excerpt(6, Until::Character).unwrap();
         assert_eq!((rest.text.as_str(), rest.end), ("日", 10));
-        let filtered = written
+        let (filtered, _) = written
             .0
-            .excerpt(0, Until::End, Some(&|line| line.starts_with('t')))
+            .filtered(0, false, &|line| Ok(line.starts_with('t')))
             .unwrap();
         assert_eq!((filtered.text.as_str(), filtered.end), ("tw日", 10));
         // The command has cut its file.
-        assert_eq!(
-            written.0.excerpt(999, Until::End, None).unwrap().text,
-            "one\ntw日"
+        assert_eq!(written.0.excerpt(999, Until::End).unwrap().text, "one\ntw日");
+    }
+
+    #[test]
+    fn long_output_is_filtered_in_parts() {
+        let lines: Vec<_> = (0..100_000).map(|number| format!("{number:07}\n")).collect();
+        let written = Written::new("parts", lines.concat().as_bytes());
+        let (mut start, mut found) = (0, Vec::new());
+        loop {
+            let (excerpt, rest) = written
+                .0
+                .filtered(start, true, &|line| Ok(line.ends_with("99999")))
+                .unwrap();
+            assert!(excerpt.end - start <= FILTERED_BYTES);
+            assert_eq!(rest, 800_000 - excerpt.end);
+            found.extend(excerpt.text.lines().map(str::to_owned));
+            start = excerpt.end;
+            if rest == 0 {
+                break;
+            }
+        }
+        assert_eq!(found, ["0099999"]);
+        // A line that is longer than a part, and a filter that is stopped.
+        let written = Written::new("long-line", "日".repeat(200_000).as_bytes());
+        let (part, rest) = written.0.filtered(0, true, &|_| Ok(true)).unwrap();
+        assert_eq!((part.end, rest), (262_143, 600_000 - 262_143));
+        assert!(
+            written
+                .0
+                .filtered(0, true, &|_| Err(io::Error::other("stopped")))
+                .is_err()
         );
     }
 

@@ -229,7 +229,7 @@ async fn answer(
         output.clone()
     } else {
         let read = command.clone();
-        let excerpt = blocking(move || read.output().map(|output| output.excerpt(0, Until::End, None)));
+        let excerpt = blocking(move || read.output().map(|output| output.excerpt(0, Until::End)));
         excerpt
             .await?
             .transpose()

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Instant;
 
 use super::command::Command;
@@ -134,22 +134,29 @@ impl ShellSession {
 }
 
 impl BackgroundCommand {
-    /// Reads the output that the model has not read yet. Blocks while the file is read.
-    pub(super) fn read_new(&self, filter: Option<&dyn Fn(&str) -> bool>) -> io::Result<Excerpt> {
+    /// Reads the output that the model has not read yet, and the number of bytes that remain. Blocks while the file is read.
+    ///
+    /// While another call reads the output, the error is [`io::ErrorKind::ResourceBusy`]: waiting calls would hold a thread each.
+    pub(super) fn read_new(
+        &self,
+        filter: Option<&dyn Fn(&str) -> io::Result<bool>>,
+    ) -> io::Result<(Excerpt, u64)> {
         let is_gone = self.command.is_gone();
-        let mut position = self.position.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut position = match self.position.try_lock() {
+            Ok(position) => position,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::ResourceBusy.into()),
+        };
         let Some(output) = self.command.output() else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        // A filter is about whole lines. The line that a running command is writing comes later.
-        let until = match (is_gone, filter) {
-            (true, _) => Until::End,
-            (false, None) => Until::Character,
-            (false, Some(_)) => Until::Line,
+        let (excerpt, rest) = match filter {
+            Some(filter) => output.filtered(*position, !is_gone, filter)?,
+            None if is_gone => (output.excerpt(*position, Until::End)?, 0),
+            None => (output.excerpt(*position, Until::Character)?, 0),
         };
-        let excerpt = output.excerpt(*position, until, filter)?;
         *position = excerpt.end;
-        Ok(excerpt)
+        Ok((excerpt, rest))
     }
 }
 
