@@ -53,6 +53,8 @@ pub fn list(
         workspace: &workspace,
         left_out: left_out(&ignore.unwrap_or_default())?,
         place: &place,
+        cancel: &cancel,
+        deadline,
         text: String::new(),
         characters: 0,
         shown: 0,
@@ -64,11 +66,18 @@ pub fn list(
         rules,
     }]);
     while let Some(folder) = folders.pop_front() {
-        if cancel.is_cancelled() || Instant::now() >= deadline || listing.counted >= COUNTED {
+        if listing.has_ended() || listing.counted >= COUNTED {
             listing.counted = COUNTED;
             break;
         }
         listing.add(&dir, &folder, &mut folders);
+        if listing.has_ended() {
+            listing
+                .text
+                .push_str("\n(the time was up, so names are missing; list a folder further below)");
+            listing.counted = COUNTED;
+            break;
+        }
     }
     if listing.shown == 0 {
         return Ok(format!("`{}` is empty", place.shown));
@@ -89,6 +98,8 @@ struct Listing<'w> {
     left_out: Gitignore,
     /// The listed folder.
     place: &'w Place,
+    cancel: &'w CancellationToken,
+    deadline: Instant,
     text: String,
     /// Number of characters of the text.
     characters: usize,
@@ -99,10 +110,14 @@ struct Listing<'w> {
 }
 
 impl Listing<'_> {
+    fn has_ended(&self) -> bool {
+        self.cancel.is_cancelled() || Instant::now() >= self.deadline
+    }
+
     /// Adds the names of a folder, and its folders to the end of the queue.
     fn add(&mut self, base: &Dir, folder: &ListedFolder, folders: &mut VecDeque<ListedFolder>) {
         let relative = folder.path.strip_prefix(&self.place.path).unwrap_or(&folder.path);
-        let listed = open_below(base, relative).and_then(|dir| Ok((names(&dir)?, dir)));
+        let listed = open_below(base, relative).and_then(|dir| Ok((names(&dir, || self.has_ended())?, dir)));
         let Ok((names, dir)) = listed else {
             return self.line(
                 &folder.path,
@@ -129,7 +144,7 @@ impl Listing<'_> {
                 if is_version_control || rules.is_ignored(&path, true) {
                     let count = dir
                         .open_dir_nofollow(&name)
-                        .and_then(|dir| Ok(dir.entries()?.count()))
+                        .and_then(|dir| Ok(dir.entries()?.take(COUNTED).count()))
                         .unwrap_or_default();
                     let reason = if is_version_control {
                         "version control"

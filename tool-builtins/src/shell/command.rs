@@ -42,10 +42,12 @@ const SEARCH: Duration = Duration::from_millis(500);
 /// Script of the shell. The command is an argument, so that its text is never part of a script. At the end, the script writes
 /// the folder to the file in the second argument. The exit code is the command's.
 ///
+/// The blank keeps `eval` from reading a command that begins with `-` as an option; not every `sh` has `eval --`.
+///
 /// The script has one line, so that the numbers of lines in error messages are the command's.
 const SCRIPT: &str = concat!(
     "__shell_command=$1 __shell_folder=$2; shift 2; ",
-    r#"trap 'pwd -P >"$__shell_folder" 2>/dev/null' EXIT; eval "$__shell_command""#,
+    r#"trap 'pwd -P >"$__shell_folder" 2>/dev/null' EXIT; eval " $__shell_command""#,
 );
 
 /// Settings of all commands of a shell.

@@ -13,6 +13,8 @@ use super::denied_paths::DeniedPaths;
 use super::error::ErrorCode;
 use super::folder::Folder;
 
+/// Maximum number of folders of a path below the root: each open one has a file descriptor.
+pub(crate) const MAX_DEPTH: usize = 200;
 /// Maximum number of links in a path, as in Linux.
 const MAX_LINKS: usize = 40;
 
@@ -170,6 +172,9 @@ impl<'f> PathSearch<'f> {
             if metadata.is_symlink() {
                 self.follow(&name, sent)?;
             } else if metadata.is_dir() {
+                if self.opened.len() >= MAX_DEPTH {
+                    return Err(too_deep());
+                }
                 let dir = self.current().open_dir_nofollow(&name).map_err(failed)?;
                 self.opened.push((name, dir));
             } else if self.pending.is_empty() {
@@ -221,6 +226,9 @@ impl<'f> PathSearch<'f> {
         if folders.iter().any(|name| name == "..") {
             return Err(ErrorCode::NotFound.error(format_args!("`{sent}` does not exist")));
         }
+        if self.opened.len() + folders.len() > MAX_DEPTH + 1 {
+            return Err(too_deep());
+        }
         let name = folders.pop().unwrap_or_default();
         Ok(Target::Missing {
             parent,
@@ -228,4 +236,10 @@ impl<'f> PathSearch<'f> {
             name,
         })
     }
+}
+
+fn too_deep() -> ToolError {
+    ErrorCode::TooLarge.error(format_args!(
+        "the path has more than {MAX_DEPTH} folders; use a path with fewer folders, or ask the user to open a folder further below as the workspace"
+    ))
 }

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 
 use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::fs::{Dir, File, OpenOptions};
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 use tool_runtime::{CancellationToken, ToolError};
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
@@ -39,6 +39,13 @@ impl Workspace {
         cancel: &CancellationToken,
     ) -> Result<Saved, ToolError> {
         let failed = |error: io::Error| ErrorCode::from_io(&error, &loaded.shown);
+        // A rename needs only the right to write in the folder, and the user protected this file.
+        if is_write_protected(&loaded.metadata) {
+            return Err(ErrorCode::ReadOnly.error(format_args!(
+                "`{}` is write-protected by its permissions; nothing was written: make the file writable first, such as with `chmod u+w`",
+                loaded.shown
+            )));
+        }
         if loaded.version.has_hard_links() {
             return self.overwrite(loaded, bytes, cancel);
         }
@@ -169,6 +176,19 @@ impl LoadedFile {
         } else {
             Err(changed(&self.shown))
         }
+    }
+}
+
+/// Returns whether the owner of a file has no right to write it.
+fn is_write_protected(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use cap_std::fs::MetadataExt as _;
+        metadata.mode() & 0o200 == 0
+    }
+    #[cfg(not(unix))]
+    {
+        metadata.permissions().readonly()
     }
 }
 

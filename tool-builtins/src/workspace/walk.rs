@@ -12,11 +12,11 @@ use cap_std::fs::{Dir, FileType};
 use tool_runtime::CancellationToken;
 
 use super::ignore_rules::{IgnoreRules, is_version_control};
-use super::place::{Place, Target};
+use super::place::{MAX_DEPTH, Place, Target};
 use super::state::Workspace;
 
-/// Maximum depth of folders: each open folder of a path has a file descriptor.
-const MAX_DEPTH: usize = 200;
+/// Number of names of a folder between two looks at the clock.
+const STEPS: usize = 1_024;
 
 /// A name in a folder.
 #[derive(Debug)]
@@ -129,7 +129,8 @@ impl<'w> Walk<'w> {
                 },
             }
         }
-        WalkEnd::Complete
+        // The names of the last folder may be incomplete.
+        self.end().unwrap_or(WalkEnd::Complete)
     }
 
     fn end(&self) -> Option<WalkEnd> {
@@ -173,7 +174,7 @@ impl<'w> Walk<'w> {
         depth: usize,
         pending: &mut Vec<Listed>,
     ) {
-        let Ok(names) = names(dir) else {
+        let Ok(names) = names(dir, || self.end().is_some()) else {
             self.counts.unreadable += 1;
             return;
         };
@@ -195,10 +196,14 @@ impl<'w> Walk<'w> {
     }
 }
 
-/// Returns the names of a folder in the order of the paths below: a folder is compared with a `/` at its end.
-pub(crate) fn names(dir: &Dir) -> io::Result<Vec<(OsString, FileType)>> {
+/// Returns the names of a folder in the order of the paths below: a folder is compared with a `/` at its end. After the end of the call,
+/// names are missing.
+pub(crate) fn names(dir: &Dir, has_ended: impl Fn() -> bool) -> io::Result<Vec<(OsString, FileType)>> {
     let mut names = Vec::new();
-    for entry in dir.entries()? {
+    for (index, entry) in dir.entries()?.enumerate() {
+        if index % STEPS == 0 && has_ended() {
+            break;
+        }
         // A name that is gone meanwhile, or cannot be read.
         let Ok(entry) = entry else { continue };
         if let Ok(kind) = entry.file_type() {
@@ -213,4 +218,32 @@ pub(crate) fn names(dir: &Dir) -> io::Result<Vec<(OsString, FileType)>> {
         key
     });
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fs;
+
+    use cap_std::ambient_authority;
+
+    use super::*;
+
+    #[test]
+    fn names_of_a_large_folder_end_with_the_call() {
+        let path = std::env::temp_dir().join(format!("tool-builtins-flat-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        for at in 0..3_000 {
+            fs::write(path.join(format!("f{at}")), "").unwrap();
+        }
+        let dir = Dir::open_ambient_dir(&path, ambient_authority()).unwrap();
+        assert_eq!(names(&dir, || false).unwrap().len(), 3_000);
+        let looks = Cell::new(0);
+        let has_ended = || {
+            looks.set(looks.get() + 1);
+            looks.get() == 3
+        };
+        assert_eq!(names(&dir, has_ended).unwrap().len(), 2 * STEPS);
+        fs::remove_dir_all(&path).unwrap();
+    }
 }

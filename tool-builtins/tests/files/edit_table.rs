@@ -82,6 +82,7 @@ async fn edits_follow_the_table() {
                     "line ends:",
                     "typography: a quoted",
                     "typography: a no",
+                    "typography: of two lines",
                     "indentation:",
                     "line numbers",
                 ]

@@ -235,3 +235,43 @@ async fn folder_that_is_swapped_for_a_link_leads_nowhere() {
     assert_eq!(outer.text("outside/file"), "hidden content");
     assert_eq!(outer.names("outside"), ["file"]);
 }
+
+#[tokio::test]
+async fn path_of_too_many_folders_is_an_error_with_a_remedy() {
+    let folder = TestFolder::new();
+    let deep = |folders: usize| "d/".repeat(folders) + "f";
+    let mut dir = folder.path.clone();
+    (0..210).for_each(|_| dir.push("d"));
+    std::fs::create_dir_all(&dir).unwrap();
+    folder.write(&deep(200), "text\n");
+    folder.write(&deep(201), "text\n");
+    assert_eq!(
+        folder.call("Read", json!({ "file_path": deep(200) })).await.ok(),
+        "1\ttext"
+    );
+    for path in [
+        deep(201),
+        "n/".repeat(1_200) + "f",
+        deep(150) + &"/../n".repeat(100),
+    ] {
+        for (tool, arguments) in [
+            ("Read", json!({ "file_path": path })),
+            ("Write", json!({ "file_path": path, "content": "x" })),
+            ("LS", json!({ "path": path })),
+        ] {
+            let answer = folder.call(tool, arguments).await;
+            assert!(answer.0.result.is_error, "{tool} {path}");
+        }
+    }
+    let answer = folder.call("Read", json!({ "file_path": deep(201) })).await;
+    assert_eq!(answer.code(), "too_large");
+    assert!(answer.text().contains("as the workspace"), "{}", answer.text());
+    let new = folder
+        .call(
+            "Write",
+            json!({ "file_path": "n/".repeat(1_200) + "f", "content": "x" }),
+        )
+        .await;
+    assert_eq!(new.code(), "too_large");
+    assert!(!folder.path.join("n").exists());
+}

@@ -389,3 +389,24 @@ async fn read_only_workspace_and_denied_paths_are_not_written() {
         ".git/ (version control, 1 entries)\nsub/\nsub/file"
     );
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn write_protected_file_is_not_replaced() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = TestFolder::new();
+    for mode in [0o444, 0o400, 0o464] {
+        folder.write("f", "one\n");
+        folder.call("Read", json!({ "file_path": "f" })).await.ok();
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(folder.path.join("f"), permissions).unwrap();
+        let edit = json!({ "file_path": "f", "old_string": "one", "new_string": "two" });
+        let answer = folder.call("Edit", edit).await;
+        assert_eq!(answer.code(), "read_only", "{mode:o}");
+        assert!(answer.text().contains("chmod u+w"), "{}", answer.text());
+        let write = json!({ "file_path": "f", "content": "two\n" });
+        assert_eq!(folder.call("Write", write).await.code(), "read_only", "{mode:o}");
+        assert_eq!(folder.text("f"), "one\n");
+        std::fs::remove_file(folder.path.join("f")).unwrap();
+    }
+}

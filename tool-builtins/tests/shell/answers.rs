@@ -262,3 +262,16 @@ async fn call_takes_little_time() {
     let verdict = if ratio <= 1.5 { "met" } else { "MISSED" };
     eprintln!("Bash `true` {calls:?}, `bash -c true` {shell:?}: {ratio:.2} ×, target 1.5 ×: {verdict}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn command_that_begins_with_a_dash_is_no_option() {
+    let lab = Lab::new();
+    for command in ["-x", "--", "--help"] {
+        let text = lab.bash(command).await;
+        assert!(
+            text.starts_with("exit code 127\n")
+                && text.contains(&format!("line 1: {command}: command not found")),
+            "{text}"
+        );
+    }
+}

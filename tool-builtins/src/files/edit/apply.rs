@@ -171,6 +171,9 @@ impl Replacement<'_> {
         if rule != Rule::LineNumbers && quote.may_end_in_blank_line(lines, first, &texts.new) {
             return Err(rejected(Refused::Doubt(Doubt::LineEnds)));
         }
+        if rule != Rule::LineNumbers && quote.loses_blank_line(lines, first) {
+            return Err(rejected(Refused::Doubt(Doubt::LineEnds)));
+        }
         let (old, new) = match (&rule, &numbered) {
             (Rule::LineNumbers, Some(old)) if texts.new.is_empty() => {
                 if old.ends_in_bare_number() {

@@ -46,6 +46,7 @@ pub(super) enum Doubt {
     BlankLine,
     Signs,
     LineEnds,
+    EqualLines,
 }
 
 impl Doubt {
@@ -56,6 +57,9 @@ impl Doubt {
             }
             Self::BlankLine => "the blanks of a blank line leave the indentation of the new lines uncertain",
             Self::Signs => "a changed line has typographic signs, which would be lost or added",
+            Self::EqualLines => {
+                "equal lines of old_string beside the change differ in the file, so it is uncertain which of them is meant"
+            }
             Self::LineEnds => "a changed line has other blanks at its end, which would be lost or added",
         }
     }
@@ -151,6 +155,15 @@ impl<'q> Quote<'q> {
         self.ends_with_newline && !new.ends_with('\n') && is_blank_line()
     }
 
+    /// Returns whether the last quoted line is empty, and has blanks and no line feed in the file. Without its line feed the line is not in
+    /// `old` any more, and the blanks would remain behind the new lines.
+    pub(super) fn loses_blank_line(&self, lines: &Lines<'_>, first: usize) -> bool {
+        let last = first + self.lines.len() - 1;
+        self.ends_with_newline
+            && self.lines.last().is_some_and(|line| line.is_empty())
+            && lines.ending(last).is_empty()
+    }
+
     /// Returns whether a place may end with this line. A last line without an ending satisfies a quote with one: the ending counts as blanks
     /// at the end of the line.
     fn ends_in(&self, lines: &Lines<'_>, last: usize) -> bool {
@@ -243,7 +256,36 @@ impl<'a> Correction<'a> {
                 }
             }
         }
-        Ok(new)
+        if self.hunks.iter().all(|hunk| self.has_one_place(hunk, &new)) {
+            Ok(new)
+        } else {
+            Err(Doubt::EqualLines)
+        }
+    }
+
+    /// Returns whether a change is at one place only. Of equal lines, a comparison of the texts finds any one removed or added: then they must
+    /// be equal in the file, too.
+    fn has_one_place(&self, hunk: &Hunk, new: &[Cow<'_, str>]) -> bool {
+        let is_removed_here = |(at, beside): (usize, usize)| self.in_file(at) == self.in_file(beside);
+        let is_quoted_equal = |(at, beside): &(usize, usize)| self.quoted(*at) == self.quoted(*beside);
+        let below = (hunk.old.start..).zip(hunk.old.end..self.old.len());
+        let above = (0..hunk.old.end).rev().zip((0..hunk.old.start).rev());
+        if !below.take_while(is_quoted_equal).all(is_removed_here)
+            || !above.take_while(is_quoted_equal).all(is_removed_here)
+        {
+            return false;
+        }
+        if !hunk.old.is_empty() {
+            return true;
+        }
+        // The line in front of and behind added lines, of which one is equal to it.
+        let is_added_here = |(at, beside): (usize, usize)| {
+            let is_equal = self.new.get(at).map(|line| content(line)) == Some(self.quoted(beside));
+            !is_equal || new.get(at).map(|line| content(line)) == Some(self.in_file(beside))
+        };
+        let below = (hunk.old.end < self.old.len()).then_some((hunk.new.start, hunk.old.end));
+        let above = hunk.new.end.checked_sub(1).zip(hunk.old.start.checked_sub(1));
+        below.is_none_or(is_added_here) && above.is_none_or(is_added_here)
     }
 
     fn in_file(&self, quoted: usize) -> &'a str {
