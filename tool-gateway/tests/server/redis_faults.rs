@@ -13,8 +13,8 @@ use tool_gateway::session::redis::RedisStore;
 
 use crate::client_faults::{Program, reply};
 use crate::fault_rows::{Log, Row, row};
-use crate::faults::{RETRY, Silent, chat, comes_to_its_end, lab_with, later_chat, listening};
-use crate::lab::{Lab, call, result, says, slow_call, text};
+use crate::faults::{Silent, chat, comes_to_its_end, lab_with, later_chat, listening};
+use crate::lab::{Lab, RETRY, call, result, says, slow_call, text};
 use crate::redis_proxy::{RedisProxy, Treatment};
 use crate::redis_server::{RedisReply, RedisServer, free_port};
 use crate::reply::Reply;

@@ -57,7 +57,7 @@ async fn user_with_the_documented_commands_runs_all_operations() {
     conformance::conforms(&store).await;
     // The scripts are gone, as after a restart.
     server.run(&["SCRIPT", "FLUSH"]);
-    conformance::bounds_equal_histories(&store, 20).await;
+    conformance::bounds_equal_histories(&store, 200).await;
     // The user has no other keys.
     let denied = server.run(&["ACL", "DRYRUN", "gateway", "GET", "other"]);
     assert!(denied.text().contains("no permissions"), "{denied:?}");
