@@ -138,6 +138,8 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     // Receives the number of changes.
     ("tool-gateway/src/server/http/mcp_endpoint.rs", &["watch"]),
+    // The time of the last claim; each use is one step.
+    ("tool-gateway/src/server/http/request_turns.rs", &["Mutex"]),
     ("tool-gateway/src/server/http/gateway.rs", &["AtomicBool"]),
     // One map of processes; each step is complete under its lock. A process has a place before it is in the map, and releases the place at its
     // end. The reasons against tools are replaced as a whole.

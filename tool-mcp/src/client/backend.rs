@@ -79,7 +79,7 @@ impl Backend {
         }
     }
 
-    /// Returns the last lines of standard error. Those of a process that has ended may still be in the pipe.
+    /// Returns the last lines of standard error. Lines of a process that has ended may still be in the pipe.
     pub(crate) async fn last_lines(&self) -> String {
         match self {
             Self::Process { last_lines, .. } => {
