@@ -82,6 +82,8 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-mcp/src/server/stdio/serve.rs", &["mpsc"]),
     ("tool-mcp/src/server/stdio/threads.rs", &["mpsc", "oneshot"]),
     ("tool-gateway/src/serve/connections.rs", &["watch"]),
+    // A tokio channel that ends with its sender.
+    ("tool-gateway/src/serve/waiting.rs", &["oneshot"]),
     // A tokio channel with the number of signals.
     ("tool-gateway/src/serve/stop_signals.rs", &["watch"]),
     // Only a connection's task counts, in its service and in its stream.
@@ -118,6 +120,8 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-gateway/src/upstream/openai/model_list.rs", &["Mutex"]),
     // Two independent counters.
     ("tool-gateway/src/server/turns/kept_bytes.rs", &["AtomicUsize"]),
+    // The counter of all clients, which `kept_bytes` changes.
+    ("tool-gateway/src/server/turns/kept_turns.rs", &["AtomicUsize"]),
     // One table under one lock. The lock of a turn is taken inside, never the other way round.
     (
         "tool-gateway/src/server/turns/turn_table.rs",
@@ -158,8 +162,11 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-gateway/src/session/database.rs", &["RwLock"]),
     // One connection, and one record of failures; each use is one step.
     ("tool-gateway/src/session/redis/link.rs", &["Mutex"]),
-    // A counter for the metrics.
-    ("tool-gateway/src/session/redis/mod.rs", &["AtomicU64"]),
+    // A counter for the metrics, and a flag for one log entry.
+    (
+        "tool-gateway/src/session/redis/mod.rs",
+        &["AtomicBool", "AtomicU64"],
+    ),
     // A table that only grows.
     ("tool-gateway/src/settings/permissions.rs", &["RwLock"]),
     ("tool-gateway/src/session/memory.rs", &["Mutex", "MutexGuard"]),
@@ -172,10 +179,10 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/session/local_leases.rs",
         &["Mutex", "MutexGuard"],
     ),
-    // The end of a lease, which one task writes.
+    // The end of a lease, which one task writes, and a flag that is set once.
     (
         "tool-gateway/src/server/turns/lease_keeper.rs",
-        &["Mutex", "watch"],
+        &["AtomicBool", "Mutex", "watch"],
     ),
     // One list of writes; the flag of the writing thread changes in the steps that add and take writes.
     (

@@ -397,7 +397,7 @@ mod tests {
         }
     }
 
-    /// What results leave out is no reason to deny a search; what they show is.
+    /// A search is denied for paths that its results would show, and not for paths that they leave out.
     #[test]
     fn searches_above_denied_paths_are_denied_unless_results_leave_the_paths_out() {
         let deny = |tool: &str| format!("[[permissions]]\ndecision = \"deny\"\ntool = \"{tool}\"\n");

@@ -6,7 +6,7 @@ use std::time::Instant;
 use tracing::Span;
 
 use super::calls::{self, PING_INTERVAL, RunningCalls};
-use super::conversation::Conversation;
+use super::conversation::TurnConversation;
 use super::pending_saves::{PendingSaves, UnsavedEffects};
 use super::rules::turn_rules;
 use super::suspended::Suspended;
@@ -40,7 +40,7 @@ pub(super) struct Drive<'a> {
     pub(super) failure: Option<ApiError>,
     /// Suspended turn that this one resumes, until the results of its deferred calls are stored.
     pub(super) suspended: Option<Suspended<'a>>,
-    pub(super) conversation: Conversation,
+    pub(super) conversation: TurnConversation,
     pub(super) machine: TurnMachine,
     pub(super) actions: VecDeque<Action>,
     pub(super) source: Source,
@@ -130,7 +130,7 @@ impl<'a> Drive<'a> {
             state,
             failure: None,
             suspended,
-            conversation: Conversation {
+            conversation: TurnConversation {
                 restored,
                 asked: Vec::new(),
                 refused_thinking,

@@ -1,4 +1,4 @@
-//! [`Conversation`]: the messages of the session and of this turn, as the upstream gets them.
+//! [`TurnConversation`]: the messages of the session and of this turn, as the upstream gets them.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::wire::message::push_message;
 
 /// The messages of a turn's next request to the upstream.
 #[derive(Debug, Default)]
-pub(super) struct Conversation {
+pub(super) struct TurnConversation {
     /// The true transcript; empty until a suspended turn is resumed.
     pub(super) restored: Restored,
     /// Messages of this turn that were sent to the upstream.
@@ -17,7 +17,7 @@ pub(super) struct Conversation {
     pub(super) refused_thinking: Option<RefusedThinking>,
 }
 
-impl Conversation {
+impl TurnConversation {
     /// Returns all messages so far in the form that the upstream accepts, as a JSON array without its brackets.
     pub(super) fn messages(&self) -> Cow<'_, str> {
         let mut messages = Cow::Borrowed(self.restored.messages.as_str());

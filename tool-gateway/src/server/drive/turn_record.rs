@@ -1,6 +1,6 @@
 //! [`turn_record`]: builds the record of a turn with internal tools.
 
-use super::conversation::Conversation;
+use super::conversation::TurnConversation;
 use crate::server::turns::job::Job;
 use crate::server::turns::session_state::StateMap;
 use crate::session::chain::{AnswerContent, ChainKey, Digest};
@@ -14,7 +14,7 @@ use crate::wire::role::Role;
 pub(crate) fn turn_record(
     key: &ChainKey,
     job: &Job,
-    conversation: &Conversation,
+    conversation: &TurnConversation,
     answer: &Answer,
     state: StateMap,
 ) -> Turn {
