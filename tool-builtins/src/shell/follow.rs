@@ -16,6 +16,7 @@ const MAX_FILTER: usize = 32 << 10;
 
 /// Read the output of a background command since the last call of this tool, and the state of the command.
 #[tool(name = "BashOutput", read_only, blocking)]
+#[allow(clippy::needless_pass_by_value, reason = "the arguments of a tool are values")]
 pub fn bash_output(
     /// Id of the command, such as "bash_1".
     bash_id: String,

@@ -16,6 +16,9 @@ const PART_BYTES: u64 = 2 << 20;
 /// Maximum number of bytes that are filtered at once.
 const FILTERED_BYTES: u64 = 256 << 10;
 
+/// Returns whether a line is wanted. An error ends the reading.
+pub(super) type LineFilter<'f> = &'f dyn Fn(&str) -> io::Result<bool>;
+
 /// File with the output of a command: standard output and standard error, in the order in which they were written. Only the
 /// owner of the process can read the file.
 #[derive(Debug)]
@@ -133,7 +136,7 @@ impl OutputFile {
         &self,
         start: u64,
         is_running: bool,
-        filter: &dyn Fn(&str) -> io::Result<bool>,
+        filter: LineFilter<'_>,
     ) -> io::Result<(Excerpt, u64)> {
         let length = self.length();
         // A command can cut the file that it writes to: `> /dev/stdout`.

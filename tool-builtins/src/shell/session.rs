@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Instant;
 
 use super::command::Command;
-use super::output_file::{Excerpt, Until};
+use super::output_file::{Excerpt, LineFilter, Until};
 use super::random_name::random_name;
 
 /// Maximum number of background commands of a session that run at once.
@@ -139,7 +139,7 @@ impl BackgroundCommand {
     /// While another call reads the output, the error is [`io::ErrorKind::ResourceBusy`]: waiting calls would hold a thread each.
     pub(super) fn read_new(
         &self,
-        filter: Option<&dyn Fn(&str) -> io::Result<bool>>,
+        filter: Option<LineFilter<'_>>,
     ) -> io::Result<(Excerpt, u64)> {
         let is_gone = self.command.is_gone();
         let mut position = match self.position.try_lock() {

@@ -150,7 +150,6 @@ fn serve(settings: &ProcessSettings, gateway: impl FnOnce(&Runs, Scripted) -> Ga
 struct GatewayProcesses {
     children: Vec<Child>,
     addresses: Vec<SocketAddr>,
-    runs: PathBuf,
     redis: Arc<RedisServer>,
 }
 
@@ -160,7 +159,6 @@ impl Drop for GatewayProcesses {
             let _ = child.kill();
             let _ = child.wait();
         }
-        let _ = std::fs::remove_file(&self.runs);
         // The leases of killed processes end at once, in place of 15 seconds later, so that a test of many crashes is quick.
         if let RedisReply::List(keys) = self.redis.run(&["KEYS", "tg1:*:R:*:*"]) {
             for key in &keys {
@@ -185,7 +183,6 @@ fn start(test: &str, lab: Option<usize>, script: &TestScript, redis: Arc<RedisSe
     let processes = Arc::new(GatewayProcesses {
         children,
         addresses,
-        runs: runs.clone(),
         redis,
     });
     resume_time();

@@ -39,15 +39,25 @@ pub(crate) struct Runs {
     begun: Arc<Mutex<Vec<String>>>,
     ended: Arc<Mutex<Vec<String>>>,
     /// File that several processes write.
-    file: Option<PathBuf>,
+    file: Option<Arc<RunsFile>>,
     next_begin: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>,
+}
+
+/// A file that is removed with its last user in the process of the test.
+#[derive(Debug)]
+struct RunsFile(PathBuf);
+
+impl Drop for RunsFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 impl Runs {
     #[cfg(all(unix, feature = "redis"))]
     pub(crate) fn in_file(file: PathBuf) -> Self {
         Self {
-            file: Some(file),
+            file: Some(Arc::new(RunsFile(file))),
             ..Self::default()
         }
     }
@@ -81,7 +91,7 @@ impl Runs {
     fn add(&self, calls: &Mutex<Vec<String>>, prefix: &str, call: String) {
         match &self.file {
             Some(file) => {
-                let mut file = File::options().append(true).create(true).open(file).unwrap();
+                let mut file = File::options().append(true).create(true).open(&file.0).unwrap();
                 // One write, so that lines of several processes are not mixed.
                 file.write_all(format!("{prefix}{call}\n").as_bytes()).unwrap();
             }
@@ -93,7 +103,7 @@ impl Runs {
         let Some(file) = &self.file else {
             return calls.lock().unwrap().clone();
         };
-        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let text = std::fs::read_to_string(&file.0).unwrap_or_default();
         let calls = text.lines().filter_map(|line| line.strip_prefix(prefix));
         calls.map(str::to_owned).collect()
     }
@@ -258,6 +268,18 @@ pub(crate) fn has_two_gateways() -> bool {
     thread
         .name()
         .is_some_and(|name| name.starts_with("two_gateways::") || name.starts_with("two_processes::"))
+}
+
+/// Returns whether the gateways of the running test are processes, whose time is real.
+pub(crate) fn has_two_processes() -> bool {
+    #[cfg(all(unix, feature = "redis"))]
+    {
+        gateway_processes::has_two_processes()
+    }
+    #[cfg(not(all(unix, feature = "redis")))]
+    {
+        false
+    }
 }
 
 /// Returns the milliseconds of a call or a pause in a test, which are more for gateways in processes.

@@ -257,7 +257,11 @@ async fn one_of_two_clients_may_go_away() {
     };
     let ((), reply) = tokio::join!(gone, retry);
     assert_eq!(reply.text(), "One.\nTwo.");
-    assert_eq!(lab.runs.begun(), ["lookup a"]);
+    let mut begun = lab.runs.begun();
+    if has_two_gateways() {
+        begun.dedup(); // A client of another gateway does not keep a call that may be repeated.
+    }
+    assert_eq!(begun, ["lookup a"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -16,7 +16,7 @@ const DRAIN: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) enum Backend {
     Process {
-        process: Process,
+        process: Box<Process>,
         last_lines: LastLines,
     },
     #[cfg(feature = "http")]
@@ -46,6 +46,7 @@ impl Backend {
                 };
                 let transport = ends.connect(pipes.stdin, pipes.stdout, limits);
                 let last_lines = pipes.last_lines;
+                let process = Box::new(process);
                 Ok((Self::Process { process, last_lines }, transport))
             }
             #[cfg(feature = "http")]

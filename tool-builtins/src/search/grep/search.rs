@@ -150,10 +150,10 @@ impl GrepSearch<'_> {
             reader: opened.file.into_std(),
             end,
         };
-        let searched = searcher.search_reader(&self.matcher, reader, &mut matches);
-        let has_ended = matches.has_ended || searched.is_err() && end.is_reached();
+        let end_of_file = searcher.search_reader(&self.matcher, reader, &mut matches);
+        let has_ended = matches.has_ended || end_of_file.is_err() && end.is_reached();
         found.has_timed_out |= has_ended;
-        if searched.is_err() && !has_ended {
+        if end_of_file.is_err() && !has_ended {
             found.unreadable += 1;
             return 0;
         }
