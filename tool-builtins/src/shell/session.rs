@@ -137,10 +137,7 @@ impl BackgroundCommand {
     /// Reads the output that the model has not read yet, and the number of bytes that remain. Blocks while the file is read.
     ///
     /// While another call reads the output, the error is [`io::ErrorKind::ResourceBusy`]: waiting calls would hold a thread each.
-    pub(super) fn read_new(
-        &self,
-        filter: Option<LineFilter<'_>>,
-    ) -> io::Result<(Excerpt, u64)> {
+    pub(super) fn read_new(&self, filter: Option<LineFilter<'_>>) -> io::Result<(Excerpt, u64)> {
         let is_gone = self.command.is_gone();
         let mut position = match self.position.try_lock() {
             Ok(position) => position,

@@ -258,7 +258,10 @@ impl Sink for FileMatches<'_> {
     }
 }
 
-#[allow(clippy::naive_bytecount, reason = "the compiler counts many bytes at once, too")]
+#[allow(
+    clippy::naive_bytecount,
+    reason = "the compiler counts many bytes at once, too"
+)]
 fn line_feeds(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
