@@ -322,7 +322,7 @@ mod tests {
         assert!(keeper.is_valid());
         tokio::time::advance(Duration::from_millis(1)).await;
         assert!(!keeper.is_valid());
-        tokio::time::sleep(RENEWAL).await;
+        tokio::time::sleep(2 * RENEWAL).await;
         assert!(keeper.is_valid());
     }
 }
