@@ -35,7 +35,7 @@ async fn another_gateway_continues_the_turn() {
     row.host_learns(&instances.one, &log).await;
 }
 
-/// No other gateway has the request, whose effects are in the next retry.
+/// No other gateway has continued the request.
 #[tokio::test(start_paused = true)]
 async fn lease_is_not_renewed() {
     let row = row("lease_is_not_renewed");
@@ -56,7 +56,6 @@ async fn lease_is_not_renewed() {
     let done = instances.one.ask_with(&chat.body, &[RETRY]).await;
     assert_eq!(done.text(), "Done.");
     assert_eq!(instances.one.runs.begun(), ["write a"]);
-    assert!(instances.one.seen()[1].to_string().contains("write of a"));
 }
 
 #[tokio::test(start_paused = true)]
