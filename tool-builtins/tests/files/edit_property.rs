@@ -472,18 +472,19 @@ impl RecordedCases {
     }
 }
 
+/// Returns the texts of the sources that have only line feeds.
+fn texts() -> Vec<String> {
+    let texts = sources()
+        .into_iter()
+        .filter_map(|path| fs::read_to_string(path).ok());
+    texts.filter(|text| !text.contains('\r')).collect()
+}
+
 #[tokio::test]
 async fn inexact_quote_has_the_result_of_the_exact_one() {
-    let cases = if std::env::var_os("EDIT_LONG").is_some() {
-        CASES * 10
-    } else {
-        CASES
-    };
-    let sources: Vec<String> = sources()
-        .iter()
-        .filter_map(|path| fs::read_to_string(path).ok())
-        .filter(|text| !text.contains('\r'))
-        .collect();
+    let is_long = std::env::var_os("EDIT_LONG").is_some();
+    let cases = if is_long { CASES * 10 } else { CASES };
+    let sources = texts();
     let folder = TestFolder::new();
     let seed = std::env::var("EDIT_SEED").ok().and_then(|seed| seed.parse().ok());
     let random = &mut Random(seed.unwrap_or(36));

@@ -242,7 +242,7 @@ async fn path_of_too_many_folders_is_an_error_with_a_remedy() {
     let deep = |folders: usize| "d/".repeat(folders) + "f";
     let mut dir = folder.path.clone();
     (0..210).for_each(|_| dir.push("d"));
-    std::fs::create_dir_all(&dir).unwrap();
+    fs::create_dir_all(&dir).unwrap();
     folder.write(&deep(200), "text\n");
     folder.write(&deep(201), "text\n");
     assert_eq!(

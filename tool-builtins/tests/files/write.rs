@@ -398,8 +398,8 @@ async fn write_protected_file_is_not_replaced() {
     for mode in [0o444, 0o400, 0o464] {
         folder.write("f", "one\n");
         folder.call("Read", json!({ "file_path": "f" })).await.ok();
-        let permissions = std::fs::Permissions::from_mode(mode);
-        std::fs::set_permissions(folder.path.join("f"), permissions).unwrap();
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(folder.path.join("f"), permissions).unwrap();
         let edit = json!({ "file_path": "f", "old_string": "one", "new_string": "two" });
         let answer = folder.call("Edit", edit).await;
         assert_eq!(answer.code(), "read_only", "{mode:o}");
@@ -407,6 +407,6 @@ async fn write_protected_file_is_not_replaced() {
         let write = json!({ "file_path": "f", "content": "two\n" });
         assert_eq!(folder.call("Write", write).await.code(), "read_only", "{mode:o}");
         assert_eq!(folder.text("f"), "one\n");
-        std::fs::remove_file(folder.path.join("f")).unwrap();
+        fs::remove_file(folder.path.join("f")).unwrap();
     }
 }

@@ -40,8 +40,11 @@ pub(crate) struct Runs {
     ended: Arc<Mutex<Vec<String>>>,
     /// File that several processes write.
     file: Option<Arc<RunsFile>>,
-    next_begin: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>,
+    next_begin: Arc<Mutex<Option<NextBegin>>>,
 }
+
+/// What happens when the next call begins.
+type NextBegin = Box<dyn FnOnce() + Send>;
 
 /// A file that is removed with its last user in the process of the test.
 #[derive(Debug)]

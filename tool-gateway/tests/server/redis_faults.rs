@@ -384,9 +384,9 @@ async fn gateway_is_killed_during_a_call() {
 #[tokio::test]
 async fn redis_is_unreachable_at_the_start() {
     let row = row("redis_is_unreachable_at_the_start");
-    let port = free_port();
+    let free = free_port();
     let upstream = listening(MESSAGE).await;
-    let configuration = format!("store = \"redis://127.0.0.1:{port}\"");
+    let configuration = format!("store = \"redis://127.0.0.1:{free}\"");
     let mut program = Program::start_configured(&configuration, &upstream, &[("ANTHROPIC_API_KEY", "key")]);
     let mut line = String::new();
     while !line.contains("WARN") {
@@ -404,7 +404,7 @@ async fn redis_is_unreachable_at_the_start() {
     row.client_sees(&reply(&program.send(ready).await).await);
     let health = program.send(&ready.replace("readyz", "healthz")).await;
     assert!(health.starts_with("HTTP/1.1 200"), "{health}");
-    let Some(_server) = RedisServer::start_on(port, &[]) else {
+    let Some(_server) = RedisServer::start_on(free, &[]) else {
         return;
     };
     while !program.send(ready).await.starts_with("HTTP/1.1 200") {

@@ -40,9 +40,9 @@ fn check_is_elsewhere<T: Send + 'static>(steps: usize, work: impl Future<Output 
 /// Occupies a thread for long work until the sender is dropped. The receiver is notified when the thread is occupied.
 fn occupy() -> (Sender<()>, oneshot::Receiver<()>) {
     let (open, gate) = channel();
-    let (begin, begun) = oneshot::channel();
+    let (occupied, begun) = oneshot::channel();
     spawn_blocking(move || {
-        let _ = begin.send(());
+        let _ = occupied.send(());
         let _ = gate.recv();
     });
     (open, begun)

@@ -14,7 +14,7 @@ use super::create;
 use super::lookup::TurnReader;
 use super::save::save_turn;
 use super::tables::{self, FILE_VERSION};
-use crate::session::chain::{ChainKey, Digest};
+use crate::session::chain::ChainKey;
 use crate::session::database::FileDatabase;
 use crate::session::encoding::{OLDEST_VERSION, VERSION};
 use crate::session::finder::Finder;
