@@ -4,6 +4,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// A server without persistence, on a free port. The server ends with this value, and with the process of the test.
@@ -74,8 +75,17 @@ fn program() -> Option<PathBuf> {
 
 /// Returns a port on which nothing listens.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
+    // Below the ports that the system gives to connections, of which one may take the port before the server does. Processes with close ids
+    // have other ports.
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(31);
+    loop {
+        let number = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = u16::try_from(10_000 + number % 20_000).unwrap();
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 impl RedisServer {
