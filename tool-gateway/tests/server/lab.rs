@@ -43,7 +43,7 @@ pub(crate) struct Runs {
     next_begin: Arc<Mutex<Option<NextBegin>>>,
 }
 
-/// What happens when the next call begins.
+/// Action at the beginning of the next call.
 type NextBegin = Box<dyn FnOnce() + Send>;
 
 /// A file that is removed with its last user in the process of the test.
