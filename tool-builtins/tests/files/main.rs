@@ -14,8 +14,6 @@ mod folder;
 mod swapped_folder;
 mod read;
 mod list;
-#[cfg(target_os = "linux")]
-mod memory;
 mod write;
 #[cfg(unix)]
 mod paths;

@@ -210,7 +210,7 @@ impl Sink for FileMatches<'_> {
         let is_multiline = searcher.multi_line_with_matcher(self.matcher);
         let number = found.line_number().unwrap_or_default();
         match self.wanted {
-            Wanted::Match => self.each_match(found.bytes(), is_multiline, |this, _| {
+            Wanted::Match if is_multiline => self.each_match(found.bytes(), is_multiline, |this, _| {
                 this.count = 1;
                 false
             })?,
@@ -220,7 +220,7 @@ impl Sink for FileMatches<'_> {
                     true
                 })?;
             }
-            Wanted::Count { .. } => self.count += 1,
+            Wanted::Match | Wanted::Count { .. } => self.count += 1,
             Wanted::Lines { only_matches: true } => self.push_matches(number, found.bytes(), is_multiline)?,
             Wanted::Lines { only_matches: false } => {
                 let mut first = None;
