@@ -201,6 +201,9 @@ fn text(text: &str) -> Value {
 
 fn write(text: &str) {
     let mut stdout = stdout().lock();
-    stdout.write_all(text.as_bytes()).unwrap();
-    stdout.flush().unwrap();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    // A client that reads no more is no panic, whose text would be in the log of the client.
+    if written.is_err() {
+        std::process::exit(1);
+    }
 }
