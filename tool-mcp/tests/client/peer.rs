@@ -204,6 +204,6 @@ fn write(text: &str) {
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     // A client that reads no more is no panic, whose text would be in the log of the client.
     if written.is_err() {
-        std::process::exit(1);
+        exit(1);
     }
 }
