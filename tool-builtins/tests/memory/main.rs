@@ -1,4 +1,4 @@
-//! Memory of calls with a file of line ends, which has the most lines for its size. In a process of its own, whose tests run one after
+//! Memory of calls with a file of line ends, which has the most lines for its size. These tests have a separate process, and run one after
 //! another.
 
 #![cfg(target_os = "linux")]
