@@ -59,7 +59,9 @@ pub(crate) fn lab_when(
     is_faulty: impl Fn(usize) -> bool + Send + Sync + 'static,
     configure: impl FnOnce(Gateway) -> Gateway,
 ) -> (Lab, Turns) {
-    let turns = json!([says(&[call("write", "a")]), says(&[text("Done.")])]);
+    // The result of a call may be stored beside the next request, so that a store that fails then costs one request more.
+    let done = says(&[text("Done.")]);
+    let turns = json!([says(&[call("write", "a")]), done, done]);
     let script = json!({ "order": "requests", "turns": turns });
     let script = TestScript::from_json(&script.to_string()).unwrap();
     let upstream = WithFault {
