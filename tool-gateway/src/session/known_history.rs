@@ -261,7 +261,7 @@ mod tests {
         let chosen = choose(&lookup);
         let session = match chosen.session {
             Match::New => "new".to_owned(),
-            Match::Continued(turn) => format!("{} goes on", turn.session),
+            Match::Continued(turn) => format!("{} continues", turn.session),
             Match::Detached {
                 session,
                 minted: None,
@@ -288,28 +288,38 @@ mod tests {
         let rows: &[Row<'_>] = &[
             (&[], None, None, "new: new; [] to None"),
             (&[&[]], None, None, "new: new; [] to None"),
-            (&[&["a:c"], &[]], None, None, "chain: a goes on; [0] to Some(0)"),
+            (&[&["a:c"], &[]], None, None, "chain: a continues; [0] to Some(0)"),
             (
                 &[&["a:c"], &["a:c"]],
                 None,
                 None,
-                "chain: a goes on; [0, 1] to Some(1)",
+                "chain: a continues; [0, 1] to Some(1)",
             ),
             // A session key or an id also finds a conversation with another system prompt.
             (&[&["a:other"]], None, None, "new: new; [] to None"),
-            (&[&["a:other"]], Some("a"), None, "key: a goes on; [0] to Some(0)"),
-            (&[&["a:other!"]], None, None, "minted: a goes on; [0] to Some(0)"),
+            (
+                &[&["a:other"]],
+                Some("a"),
+                None,
+                "key: a continues; [0] to Some(0)",
+            ),
+            (
+                &[&["a:other!"]],
+                None,
+                None,
+                "minted: a continues; [0] to Some(0)",
+            ),
             (
                 &[&["a:other!"], &["a:c"]],
                 None,
                 None,
-                "minted: a goes on; [0, 1] to Some(1)",
+                "minted: a continues; [0, 1] to Some(1)",
             ),
             (
                 &[&["a:other"], &["a:other!"]],
                 None,
                 None,
-                "minted: a goes on; [0, 1] to Some(1)",
+                "minted: a continues; [0, 1] to Some(1)",
             ),
             // Two conversations with one visible history.
             (&[&["a:c", "b:c"]], None, None, "new: new; [0] to Some(0)"),
@@ -317,13 +327,13 @@ mod tests {
                 &[&["a:c", "b:c"]],
                 Some("a"),
                 None,
-                "key: a goes on; [0] to Some(0)",
+                "key: a continues; [0] to Some(0)",
             ),
             (
                 &[&["a:c", "b:c!"]],
                 Some("a"),
                 None,
-                "minted: b goes on; [0] to Some(0)",
+                "minted: b continues; [0] to Some(0)",
             ),
             // The history has changed.
             (&[&[]], Some("a"), None, "key: a detached; [] to None"),
@@ -343,7 +353,7 @@ mod tests {
                 &[&["a:c"], &["a:c!"]],
                 None,
                 Some((1, "a:c!")),
-                "minted: a goes on; [0, 1] to Some(1)",
+                "minted: a continues; [0, 1] to Some(1)",
             ),
         ];
         for (history, named, minted, expected) in rows {

@@ -1,6 +1,6 @@
 //! Servers that others wrote: of `PyPI` (a modern one) and of npm (with `initialize`).
 //!
-//! See `installed.rs` for the environment. Servers in addition to those of `tests/sdks/` are tested if `MCP_SERVERS=1` is set and they are
+//! See `installed.rs` for the environment. Further servers than in `tests/sdks/` are tested if `MCP_SERVERS=1` is set and they are
 //! installed there, too.
 
 use std::path::{Path, PathBuf};
