@@ -86,11 +86,15 @@ fn cancelled_search_of_a_large_file_ends() {
     let folder = Arc::new(TestFolder::searching());
     folder.write("a", "x\n".repeat(20 << 20));
     folder.write("b", "x".repeat(40 << 20));
+    // A file that is read in less time than passes before the cancellation.
+    folder.write("c", "x".repeat(1 << 20));
+    let signs = |path| json!({ "pattern": "(?s).", "multiline": true, "output_mode": "count", "-o": true, "path": path });
     for arguments in [
         content("x", &json!({ "offset": 100_000_000, "path": "a" })),
         content("x", &json!({ "offset": 100_000_000, "path": "b", "-o": true })),
         json!({ "pattern": "none|never", "-i": true }),
-        json!({ "pattern": "(?s).", "multiline": true, "output_mode": "count", "-o": true }),
+        signs("a"),
+        signs("c"),
     ] {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()

@@ -2,12 +2,12 @@
 
 use std::io;
 use std::ops::Range;
-use std::time::Instant;
 
 use grep_matcher::{Match, Matcher as _};
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
-use tool_runtime::CancellationToken;
+
+use super::search_end::SearchEnd;
 
 /// Number of steps between two looks at the clock: a look costs as much as some matches.
 const STEPS: u32 = 256;
@@ -28,36 +28,6 @@ pub(super) enum Wanted {
 pub(super) struct ResultPage {
     pub(super) offset: usize,
     pub(super) limit: usize,
-}
-
-/// End of a search, before all files are searched.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SearchEnd<'m> {
-    pub(super) deadline: Instant,
-    pub(super) cancel: &'m CancellationToken,
-}
-
-impl SearchEnd<'_> {
-    /// Returns whether the call was cancelled, or the time is up.
-    pub(super) fn is_reached(self) -> bool {
-        self.cancel.is_cancelled() || Instant::now() >= self.deadline
-    }
-}
-
-/// A file that cannot be read after the end of the search. The time of a large file is most of it between two matches.
-#[derive(Debug)]
-pub(super) struct EndingReader<'m, R> {
-    pub(super) reader: R,
-    pub(super) end: SearchEnd<'m>,
-}
-
-impl<R: io::Read> io::Read for EndingReader<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.end.is_reached() {
-            return Err(io::Error::other("the search has ended"));
-        }
-        self.reader.read(buffer)
-    }
 }
 
 /// A line of an answer.

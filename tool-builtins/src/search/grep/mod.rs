@@ -2,6 +2,7 @@
 
 // A module uses only modules that are declared before it.
 mod query;
+mod search_end;
 mod file_matches;
 mod search;
 mod answer;

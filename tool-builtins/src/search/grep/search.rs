@@ -9,8 +9,9 @@ use cap_std::fs::Dir;
 use grep_regex::RegexMatcher;
 use tool_runtime::{CancellationToken, ToolError};
 
-use super::file_matches::{EndingReader, FileMatches, FoundLine, ResultPage, SearchEnd, Wanted};
+use super::file_matches::{FileMatches, FoundLine, ResultPage, Wanted};
 use super::query::{FileFilter, PatternOptions, compile, escape, searcher};
+use super::search_end::{EndingMatcher, EndingReader, SearchEnd};
 use crate::workspace::Workspace;
 use crate::workspace::error::ErrorCode;
 use crate::workspace::load::OpenedFile;
@@ -150,7 +151,11 @@ impl GrepSearch<'_> {
             reader: opened.file.into_std(),
             end,
         };
-        let end_of_file = searcher.search_reader(&self.matcher, reader, &mut matches);
+        let matcher = EndingMatcher {
+            matcher: &self.matcher,
+            end,
+        };
+        let end_of_file = searcher.search_reader(&matcher, reader, &mut matches);
         let has_ended = matches.has_ended || end_of_file.is_err() && end.is_reached();
         found.has_timed_out |= has_ended;
         if end_of_file.is_err() && !has_ended {
