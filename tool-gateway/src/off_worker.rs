@@ -63,21 +63,21 @@ impl Default for LargeRequests {
 }
 
 impl LargeRequests {
-    /// Runs a future that processes a text of this size. A large text is processed on a separate thread, with as many of these threads as
-    /// processors.
+    /// Runs work that processes a text of this size. A large text is processed on a separate thread, with as many of these threads as
+    /// processors. The work is a function, since a future as an argument would be twice in the future of this method: as argument and as awaited.
     ///
-    /// A panic of the future is resumed in the caller.
-    pub(crate) async fn run<F>(&self, bytes: usize, work: F) -> F::Output
+    /// A panic of the work is resumed in the caller.
+    pub(crate) async fn run<F>(&self, bytes: usize, work: impl FnOnce() -> F + Send + 'static) -> F::Output
     where
-        F: Future<Output: Send + 'static> + Send + 'static,
+        F: Future<Output: Send + 'static>,
     {
         if bytes <= LARGE {
-            return work.await;
+            return work().await;
         }
         // The semaphore is never closed.
         let _running = self.running.acquire().await;
         let runtime = Handle::current();
-        match tokio::task::spawn_blocking(move || runtime.block_on(work)).await {
+        match tokio::task::spawn_blocking(move || runtime.block_on(work())).await {
             Ok(output) => output,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),

@@ -65,7 +65,7 @@ pub(crate) async fn messages(
         let shared = Arc::clone(&shared);
         let large_requests = Arc::clone(&shared.large_requests);
         large_requests
-            .run(bytes, async move { digest(&shared, parsed).await })
+            .run(bytes, move || async move { digest(&shared, parsed).await })
             .await?
     };
     let Digested {
@@ -219,7 +219,7 @@ async fn parse_with_servers(
     let bytes = request.body.len();
     let work = {
         let shared = Arc::clone(shared);
-        async move {
+        move || async move {
             let ReadRequest {
                 parts,
                 body,
@@ -258,7 +258,8 @@ async fn digest(shared: &Shared, request: ParsedRequest) -> Result<Digested, Api
         ..
     } = known.with_newest_tools(shared, &request)?;
     if let Some(id) = lost_id(shared, &client, &recognized, &request) {
-        recognized = find_lost_turn(shared, &client, &request, &tools, recognized, &id).await?;
+        // Boxed, since it is rare, and larger than the rest of this future.
+        recognized = Box::pin(find_lost_turn(shared, &client, &request, &tools, recognized, &id)).await?;
     }
     if !tools.missing.is_empty() {
         let missing: Vec<_> = tools.missing.iter().map(String::as_str).collect();
@@ -447,7 +448,7 @@ pub(crate) async fn count_tokens(
         let shared = Arc::clone(&shared);
         let large_requests = Arc::clone(&shared.large_requests);
         large_requests
-            .run(bytes, async move { counted(&shared, parsed) })
+            .run(bytes, move || async move { counted(&shared, parsed) })
             .await?
     };
     forward::send(&shared, counted.parts, counted.body.into()).await

@@ -78,7 +78,8 @@ impl Pool {
             let is_new = idle.is_none();
             let mut connection = match idle {
                 Some(connection) => connection,
-                None => self.connect().await.map_err(SendError::Connecting)?,
+                // Boxed, since it is rare, and larger than the rest of this future.
+                None => Box::pin(self.connect()).await.map_err(SendError::Connecting)?,
             };
             match connection.send(request).await {
                 Ok(response) => {
