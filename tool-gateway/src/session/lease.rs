@@ -65,6 +65,9 @@ pub enum LeaseOutcome {
         lease: Lease,
         /// Segments of the progress.
         log: Vec<Vec<u8>>,
+        /// Fence of the lease under which the log was written; 0 without a log. A gateway whose own lease of the sample has this fence or a
+        /// later one has all of the log in its memory.
+        log_fence: u64,
     },
     /// Another gateway runs the sample that the request joins.
     Held {

@@ -220,9 +220,16 @@ impl LocalLeases {
             sample: number,
             fence: sample.fence,
         };
-        let log = sample.log.segments.clone();
+        let SampleLog {
+            segments, fence, ..
+        } = &sample.log;
+        let (log, log_fence) = (segments.clone(), *fence);
         samples.insert(number, sample);
-        LeaseOutcome::Taken { lease, log }
+        LeaseOutcome::Taken {
+            lease,
+            log,
+            log_fence,
+        }
     }
 
     pub(super) fn append(&self, client: Digest, progress: Progress) -> Appended {

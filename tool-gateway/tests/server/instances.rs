@@ -213,6 +213,61 @@ async fn retry_continues_after_the_lease_of_a_gateway_that_was_cut_off() {
     assert!(seen[1].to_string().contains("interrupted"), "{}", seen[1]);
 }
 
+/// The write of the result has failed, and the log of the store has only the beginning of the call.
+#[tokio::test(start_paused = true)]
+async fn retry_on_the_same_gateway_has_the_results_that_the_store_lacks() {
+    let instances = Instances::new(&[says(&[slow_call("write", "a", 1_000)]), says(&[text("Done.")])]);
+    let chat = go();
+    let later = async {
+        while instances.one.runs.begun().is_empty() {
+            wait(10).await;
+        }
+        instances.is_cut.store(true, Ordering::SeqCst);
+    };
+    let (first, ()) = tokio::join!(chat.ask(&instances.one), later);
+    assert_eq!(first.status, 503, "{}", first.message);
+    instances.is_cut.store(false, Ordering::SeqCst);
+    let second = retry(&instances.one, &chat).await;
+    assert_eq!(second.text(), "Done.", "{}", second.message);
+    assert_eq!(instances.one.runs.begun(), ["write a"]);
+    let seen = instances.one.last_seen().to_string();
+    assert!(!seen.contains("interrupted"), "{seen}");
+}
+
+/// Another gateway has continued in the meantime, and has later steps.
+#[tokio::test(start_paused = true)]
+async fn retry_on_the_first_gateway_continues_from_the_steps_of_another() {
+    let instances = Instances::new(&[
+        says(&[slow_call("write", "a", 1_000)]),
+        says(&[slow_call("write", "b", 1_000)]),
+        says(&[text("Done.")]),
+    ]);
+    let chat = go();
+    let later = async {
+        while instances.one.runs.begun().is_empty() {
+            wait(10).await;
+        }
+        instances.is_cut.store(true, Ordering::SeqCst);
+    };
+    let (first, ()) = tokio::join!(chat.ask(&instances.one), later);
+    assert_eq!(first.status, 503, "{}", first.message);
+    // The second gateway is stopped during the next call.
+    let later = async {
+        while instances.one.runs.begun().len() < 2 {
+            wait(10).await;
+        }
+        instances.two_turns.release().await;
+    };
+    let (second, ()) = tokio::join!(retry(&instances.two, &chat), later);
+    assert_ne!(second.status, 200, "{}", second.message);
+    instances.is_cut.store(false, Ordering::SeqCst);
+    let third = retry(&instances.one, &chat).await;
+    assert_eq!(third.text(), "Done.", "{}", third.message);
+    assert_eq!(instances.one.runs.begun(), ["write a", "write b"]);
+    let seen = instances.one.last_seen().to_string();
+    assert!(seen.contains("up_b"), "{seen}");
+}
+
 /// The retry is repeated by SDKs.
 #[tokio::test(start_paused = true)]
 async fn retry_that_waits_too_long_for_another_gateway_is_a_conflict() {

@@ -64,6 +64,7 @@ impl<'a> RequestTurns<'a> {
             let claimed = ClaimedTurn {
                 lease,
                 checkpoint: Some(stored),
+                stored_fence: 0,
             };
             if !is_complete {
                 return Ok(claimed);
@@ -75,6 +76,7 @@ impl<'a> RequestTurns<'a> {
         Ok(complete.unwrap_or_else(|| ClaimedTurn {
             lease: first.unwrap_or_else(|| self.request.local_lease(free.next().unwrap_or_default())),
             checkpoint: None,
+            stored_fence: 0,
         }))
     }
 
@@ -123,8 +125,18 @@ impl StoredTurns for RequestTurns<'_> {
             *self.claimed.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             let claimed = store.claim(client, &request).await;
             let lease = match claimed.map_err(|error| save::unread(&error))? {
-                LeaseOutcome::Taken { lease, log } => match self.read(&log) {
-                    Ok(checkpoint) => return Ok(Some(ClaimedTurn { lease, checkpoint })),
+                LeaseOutcome::Taken {
+                    lease,
+                    log,
+                    log_fence,
+                } => match self.read(&log) {
+                    Ok(checkpoint) => {
+                        return Ok(Some(ClaimedTurn {
+                            lease,
+                            checkpoint,
+                            stored_fence: log_fence,
+                        }));
+                    }
                     Err(Unreadable) => lease,
                 },
                 LeaseOutcome::Done { lease, log } => {
@@ -132,8 +144,11 @@ impl StoredTurns for RequestTurns<'_> {
                     if let Ok(Some(checkpoint)) = self.read(&log)
                         && checkpoint.is_complete()
                     {
-                        let checkpoint = Some(checkpoint);
-                        return Ok(Some(ClaimedTurn { lease, checkpoint }));
+                        return Ok(Some(ClaimedTurn {
+                            lease,
+                            checkpoint: Some(checkpoint),
+                            stored_fence: lease.fence,
+                        }));
                     }
                     lease
                 }

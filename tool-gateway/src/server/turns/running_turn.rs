@@ -254,6 +254,11 @@ impl RunningTurn {
         self.lock().lease = Some(lease);
     }
 
+    /// Returns the fence of the turn's lease; 0 in a store that one gateway uses at a time.
+    pub(crate) fn fence(&self) -> u64 {
+        self.lock().lease.map_or(0, |lease| lease.fence)
+    }
+
     pub(crate) fn checkpoint(&self) -> Option<Checkpoint> {
         self.lock().checkpoint.clone()
     }

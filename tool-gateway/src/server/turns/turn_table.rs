@@ -46,9 +46,35 @@ enum Earlier {
     /// The turn was abandoned, but calls run that cannot be stopped. After their end, a retry continues from the checkpoint.
     Abandoned(Successor),
     /// The turn has failed. The request continues after the last complete round.
-    Failed(u64, Option<Box<Checkpoint>>),
+    Failed(FailedTurn),
     /// The request joins no turn of this process.
     Unknown,
+}
+
+/// A failed turn of this process.
+struct FailedTurn {
+    sample: u64,
+    /// Fence of the turn's lease.
+    fence: u64,
+    checkpoint: Option<Box<Checkpoint>>,
+}
+
+impl FailedTurn {
+    /// Returns the checkpoint from which a request continues that has claimed a sample. The store has later steps if another gateway has
+    /// stored them, or if the turn has an answer. Otherwise, the store may lack the last steps of this process, whose write has failed.
+    fn latest(self, claimed: ClaimedTurn) -> Option<Box<Checkpoint>> {
+        let ClaimedTurn {
+            lease,
+            checkpoint: stored,
+            stored_fence,
+        } = claimed;
+        let own = self.checkpoint.filter(|_| self.sample == lease.sample);
+        let is_later = stored_fence > self.fence || stored.as_ref().is_some_and(Checkpoint::is_complete);
+        if own.is_some() && !is_later {
+            return own;
+        }
+        stored.map(Box::new).or(own)
+    }
 }
 
 impl TurnTable {
@@ -118,23 +144,21 @@ impl TurnTable {
                         abandoned = Some(successor);
                         None
                     }
-                    Earlier::Failed(sample, checkpoint) if !stored.is_shared() => {
-                        let lease = request.local_lease(sample);
-                        return Ok(self.begin(client, request, lease, session, checkpoint));
+                    Earlier::Failed(failed) if !stored.is_shared() => {
+                        let lease = request.local_lease(failed.sample);
+                        return Ok(self.begin(client, request, lease, session, failed.checkpoint));
                     }
-                    Earlier::Failed(sample, checkpoint) => Some((Some(sample), checkpoint)),
-                    Earlier::Unknown => Some((None, None)),
+                    Earlier::Failed(failed) => Some(Some(failed)),
+                    Earlier::Unknown => Some(None),
                 };
-                if let Some((failed, checkpoint)) = failed {
-                    let running = self.samples(request, failed);
-                    if let Some(ClaimedTurn {
-                        lease,
-                        checkpoint: stored,
-                    }) = stored.claim(&running).await?
-                    {
-                        // The store may have later steps, of another gateway. A call that has begun is in the store.
-                        let own = checkpoint.filter(|_| failed == Some(lease.sample));
-                        let checkpoint = stored.map(Box::new).or(own);
+                if let Some(failed) = failed {
+                    let running = self.samples(request, failed.as_ref().map(|failed| failed.sample));
+                    if let Some(claimed) = stored.claim(&running).await? {
+                        let lease = claimed.lease;
+                        let checkpoint = match failed {
+                            Some(failed) => failed.latest(claimed),
+                            None => claimed.checkpoint.map(Box::new),
+                        };
                         return Ok(self.begin(client, request, lease, session, checkpoint));
                     }
                     abandoned = None;
@@ -179,7 +203,11 @@ impl TurnTable {
         };
         match running.ended() {
             None | Some(RunEnd::Done) => Earlier::Joined(watcher),
-            Some(RunEnd::Failed { .. }) => Earlier::Failed(*sample, running.checkpoint().map(Box::new)),
+            Some(RunEnd::Failed { .. }) => Earlier::Failed(FailedTurn {
+                sample: *sample,
+                fence: running.fence(),
+                checkpoint: running.checkpoint().map(Box::new),
+            }),
         }
     }
 
@@ -275,6 +303,7 @@ mod tests {
             Ok(Some(ClaimedTurn {
                 lease: first("request").local_lease(free.unwrap()),
                 checkpoint: None,
+                stored_fence: 0,
             }))
         }
     }
@@ -461,7 +490,11 @@ mod tests {
         drop(watcher);
         assert!(matches!(
             turns.earlier(&ada(), &retry("request"), None),
-            Earlier::Failed(0, None)
+            Earlier::Failed(FailedTurn {
+                sample: 0,
+                checkpoint: None,
+                ..
+            })
         ));
         tokio::time::advance(2 * KEPT_FOR).await;
         assert!(matches!(

@@ -527,7 +527,11 @@ impl RedisStore {
                 };
                 Ok(match self.segments(&log, next()?)? {
                     Some(log) if state == "done" => LeaseOutcome::Done { lease, log },
-                    Some(log) => LeaseOutcome::Taken { lease, log },
+                    Some(log) => LeaseOutcome::Taken {
+                        lease,
+                        log,
+                        log_fence: next()?.number()?,
+                    },
                     None => LeaseOutcome::Unreadable { lease },
                 })
             }

@@ -45,8 +45,18 @@ impl Instance<'_> {
     }
 
     async fn take(self, request: &str, is_retry: bool) -> (Lease, Vec<Vec<u8>>) {
+        let (lease, log, _) = self.take_with_log_fence(request, is_retry).await;
+        (lease, log)
+    }
+
+    /// Returns the fence of the log, too.
+    async fn take_with_log_fence(self, request: &str, is_retry: bool) -> (Lease, Vec<Vec<u8>>, u64) {
         match self.claim(request, is_retry).await {
-            LeaseOutcome::Taken { lease, log } => (lease, log),
+            LeaseOutcome::Taken {
+                lease,
+                log,
+                log_fence,
+            } => (lease, log, log_fence),
             other => panic!("{other:?}"),
         }
     }
@@ -153,8 +163,8 @@ pub(crate) async fn has_leases(store: &dyn SessionStore, wait: impl AsyncFn(Dura
 
 /// A retry waits for the owner, and gets its answer. A repeated segment is one segment.
 async fn is_taken_once(one: Instance<'_>, two: Instance<'_>) {
-    let (lease, log) = one.take("once", false).await;
-    assert!(log.is_empty() && lease.fence > 0);
+    let (lease, log, log_fence) = one.take_with_log_fence("once", false).await;
+    assert!(log.is_empty() && lease.fence > 0 && log_fence == 0);
     assert!(matches!(two.claim("once", true).await, LeaseOutcome::Held { left } if left <= LEASE_TIME));
     for _ in 0..2 {
         assert_eq!(one.append(lease, 0, "a", false).await, Appended::Kept);
@@ -194,16 +204,22 @@ async fn is_taken_over(one: Instance<'_>, two: Instance<'_>, wait: &impl AsyncFn
     wait(LEASE_TIME * 2 / 3).await;
     assert!(matches!(two.claim("over", true).await, LeaseOutcome::Held { .. }));
     wait(LEASE_TIME / 2).await;
-    let (second, log) = two.take("over", true).await;
+    let (second, log, log_fence) = two.take_with_log_fence("over", true).await;
     assert_eq!((log, second.sample), (vec![b"a".to_vec()], first.sample));
+    assert_eq!(log_fence, first.fence);
     assert!(second.fence > first.fence);
     assert!(!one.renew(first, true).await);
     assert_eq!(one.append(first, 1, "late", false).await, Appended::Fenced);
     one.release(first, true).await;
     assert!(two.renew(second, true).await);
-    // A released lease is free at once.
+    // A released lease is free at once. Its owner has written nothing.
     two.release(second, false).await;
-    assert_eq!(one.take("over", true).await.1, [b"a"]);
+    let (third, log, log_fence) = one.take_with_log_fence("over", true).await;
+    assert_eq!((log, log_fence), (vec![b"a".to_vec()], first.fence));
+    assert_eq!(one.append(third, 0, "a and b", false).await, Appended::Kept);
+    one.release(third, false).await;
+    let (_, log, log_fence) = two.take_with_log_fence("over", true).await;
+    assert_eq!((log, log_fence), (vec![b"a and b".to_vec()], third.fence));
 }
 
 /// A request without a sign of a retry joins a turn whose client has left.
@@ -304,7 +320,7 @@ async fn joins_by_key(one: Instance<'_>, two: Instance<'_>) {
     one.release(first, true).await;
     // Another key is another request, also as a retry, and leaves the answers of the earlier keys.
     match claim(true, Some("c")).await {
-        LeaseOutcome::Taken { lease, log } => assert_eq!((lease.sample, log.len()), (2, 0)),
+        LeaseOutcome::Taken { lease, log, .. } => assert_eq!((lease.sample, log.len()), (2, 0)),
         other => panic!("{other:?}"),
     }
     assert_eq!(claim(false, Some("b")).await, done);
@@ -340,7 +356,7 @@ async fn has_few_samples(one: Instance<'_>) {
         one.claim_with_key("many", false, Some(&key)).await
     };
     for number in 0..MAX_SAMPLES + 5 {
-        let LeaseOutcome::Taken { lease, log } = claim(number).await else {
+        let LeaseOutcome::Taken { lease, log, .. } = claim(number).await else {
             panic!("the key is new");
         };
         assert_eq!((lease.sample, log.len()), (number % MAX_SAMPLES, 0));

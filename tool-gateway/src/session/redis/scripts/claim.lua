@@ -48,7 +48,7 @@ local function take(number, is_reused)
   for _, kept in ipairs({ KEYS[1], sample, log }) do
     redis.call('PEXPIRE', kept, ARGV[5])
   end
-  return { 'taken', number, fence, redis.call('LRANGE', log, 0, -1) }
+  return { 'taken', number, fence, redis.call('LRANGE', log, 0, -1), redis.call('HGET', sample, 'log_fence') or 0 }
 end
 
 -- Gives a request the sample: 'held' while another instance has its lease.

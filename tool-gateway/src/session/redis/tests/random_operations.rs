@@ -99,7 +99,7 @@ async fn runs_a_request(store: &dyn SessionStore, random: &mut Random, client: &
         idempotency_key: None,
         is_retry: random.below(2) == 0,
     };
-    let LeaseOutcome::Taken { lease, log } = store.claim(digest(client), &request).await.unwrap() else {
+    let LeaseOutcome::Taken { lease, log, .. } = store.claim(digest(client), &request).await.unwrap() else {
         return;
     };
     assert!(log.iter().all(|segment| segment.starts_with(client.as_bytes())));
