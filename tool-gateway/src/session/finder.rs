@@ -1,5 +1,6 @@
 //! [`Finder`]: looks up the sessions and turns of a client, with few operations of the store.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::chain::Digest;
@@ -23,6 +24,8 @@ pub(crate) struct FoundHistory {
     pub(crate) session: Option<SessionId>,
     /// Turn of the first known call, and the index of the call.
     pub(crate) call: Option<(usize, Arc<Turn>)>,
+    /// Index of the first known call, if the record of its turn is not readable.
+    pub(crate) unreadable_call: Option<usize>,
     /// Turns after each point, oldest first.
     pub(crate) turns: Vec<Vec<Arc<Turn>>>,
 }
@@ -127,6 +130,7 @@ impl<'s> Finder<'s> {
         let of_call = turns.pop().into_iter().flatten().next();
         Ok(FoundHistory {
             session,
+            unreadable_call: at.filter(|_| of_call.is_none()),
             call: at.zip(of_call),
             turns,
         })
@@ -134,30 +138,31 @@ impl<'s> Finder<'s> {
 
     /// Loads the records that the store has not returned yet. Turns that were removed in the meantime are left out.
     async fn load(&self, lists: Vec<Vec<FoundTurn>>) -> Result<Vec<Vec<Arc<Turn>>>, StoreError> {
+        // The turn of a call is also after a point.
+        let mut seen = HashSet::new();
         let missing: Vec<String> = lists
             .iter()
             .flatten()
             .filter_map(|turn| match turn {
-                FoundTurn::Ref(turn) => Some(turn.id.clone()),
+                FoundTurn::Ref(turn) => Some(&turn.id),
                 FoundTurn::Turn(_) => None,
             })
+            .filter(|id| seen.insert(*id))
+            .cloned()
             .collect();
-        let mut loaded = if missing.is_empty() {
-            Vec::new()
-        } else {
-            self.store.load(self.client, &missing).await?
+        let mut loaded: HashMap<String, Arc<Turn>> = HashMap::new();
+        if !missing.is_empty() {
+            let records = self.store.load(self.client, &missing).await?;
+            let found = missing.into_iter().zip(records);
+            loaded.extend(found.filter_map(|(id, turn)| Some((id, turn?.record.into_turn()))));
         }
-        .into_iter();
-        let mut turn = |found| {
-            let stored = match found {
-                FoundTurn::Turn(stored) => Some(stored),
-                FoundTurn::Ref(_) => loaded.next().flatten(),
-            };
-            Some(stored?.record.into_turn())
+        let turn = |found| match found {
+            FoundTurn::Turn(stored) => Some(stored.record.into_turn()),
+            FoundTurn::Ref(turn) => loaded.get(&turn.id).map(Arc::clone),
         };
         Ok(lists
             .into_iter()
-            .map(|turns| turns.into_iter().filter_map(&mut turn).collect())
+            .map(|turns| turns.into_iter().filter_map(turn).collect())
             .collect())
     }
 }

@@ -45,6 +45,8 @@ pub(super) struct KnownHistory {
     pub(super) named: Option<SessionId>,
     /// Turn of the latest call in the history with an id of this gateway, and the index of its group.
     pub(super) minted: Option<(usize, Arc<Turn>)>,
+    /// Index of the group with this call, if the record of the turn is not readable.
+    pub(super) unreadable: Option<usize>,
     /// Stored turns after each assistant group.
     pub(super) candidates: HashMap<usize, Vec<Arc<Turn>>>,
     /// Last known turn of the history.
@@ -250,6 +252,7 @@ mod tests {
             answers: (0..history.len()).collect(),
             named: named.map(|name| SessionId::new(name.to_owned())),
             minted: minted.map(|(index, text)| (index, turn(text))),
+            unreadable: None,
             candidates: history
                 .iter()
                 .map(|turns| turns.iter().map(|text| turn(text)).collect())

@@ -31,6 +31,8 @@ pub(crate) struct Recognized {
     pub(crate) last_known: Option<usize>,
     /// State of the session before the turn.
     pub(crate) state: Map<String, Value>,
+    /// Index of the group with the latest known call, if the record of its turn is not readable.
+    pub(crate) unreadable: Option<usize>,
     pub(crate) context: Digest,
     pub(crate) beginning: Digest,
 }
@@ -48,6 +50,7 @@ impl Recognized {
             turns: HashMap::new(),
             last_known: None,
             state: Map::new(),
+            unreadable: None,
             context: key.context(request),
             beginning,
         }
@@ -70,6 +73,7 @@ pub(crate) async fn recognize(
     let mut recognized = Recognized::unknown(key, client, request);
     let finder = Finder::new(store, client.digest);
     let lookup = look_up(key, finder, client, request, &recognized, ignore_context).await?;
+    recognized.unreadable = lookup.unreadable;
     let chosen = choose(&lookup);
     recognized.found = chosen.found;
     recognized.turns = chosen.turns;
@@ -123,10 +127,12 @@ async fn look_up(
             session: None,
         })
         .await?;
+    let group_of = |at: usize| latest_calls.get(at).map(|(index, _)| *index);
+    let unreadable = found.unreadable_call.and_then(group_of);
     let named = found.session;
     let minted = found
         .call
-        .and_then(|(at, turn)| Some((latest_calls.get(at)?.0, turn)));
+        .and_then(|(at, turn)| Some((group_of(at)?, turn)));
     let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
     let expected = expected.cloned();
     let candidates =
@@ -136,6 +142,7 @@ async fn look_up(
         answers,
         named,
         minted,
+        unreadable,
         candidates: candidates.turns,
         last: None,
     };

@@ -33,7 +33,7 @@ use crate::server::turns::kept_turns::IncomingRequest;
 use crate::server::turns::running_turn::RunEnd;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::Joined;
-use crate::session::chain::Digest;
+use crate::session::chain::{Digest, Group};
 use crate::session::client::{Client, call_digest, session_keys};
 use crate::session::finder::Finder;
 use crate::session::known_history::{Found, IsDeclared};
@@ -322,17 +322,17 @@ fn parse(shared: &Shared, body: String) -> Result<MessagesRequest, ApiError> {
 
 /// Returns the ids of the calls in the model's last message, if that message is unknown.
 fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<String> {
-    let last = recognized
-        .groups
-        .iter()
-        .enumerate()
-        .rev()
-        .find(|(_, group)| group.role == Role::Assistant);
-    let Some((_, group)) = last.filter(|(index, _)| !recognized.turns.contains_key(index)) else {
+    let last = last_answer(&recognized.groups).filter(|index| !recognized.turns.contains_key(index));
+    let Some(group) = last.and_then(|index| recognized.groups.get(index)) else {
         return HashSet::new();
     };
     let calls = group.blocks(request).filter_map(|block| block.tool_use());
     calls.map(|call| call.id).collect()
+}
+
+/// Returns the index of the model's last message.
+fn last_answer(groups: &[Group]) -> Option<usize> {
+    groups.iter().rposition(|group| group.role == Role::Assistant)
 }
 
 /// Returns an id that the gateway created for this client, from the model's last message, if that message is unknown. The turn has expired or
@@ -382,8 +382,9 @@ async fn find_lost_turn(
 ) -> Result<Recognized, ApiError> {
     let age = MintKey::new(&shared.secret, &client.principal).age(id);
     let time = shared.settings.limits.turn_time.saturating_add(CLOCK_DIFFERENCE);
-    // A turn is stored at its end, and an older one has ended.
-    if shared.store.reach() == Reach::Shared && age.is_some_and(|age| age <= time) {
+    let is_unreadable = known.unreadable.is_some() && known.unreadable == last_answer(&known.groups);
+    // A turn is stored at its end, and an older one has ended. A damaged record stays as it is.
+    if shared.store.reach() == Reach::Shared && age.is_some_and(|age| age <= time) && !is_unreadable {
         let until = Instant::now() + LOST_TIME;
         let finder = Finder::new(&*shared.store, client.digest);
         let call = call_digest(&shared.secret, &client.principal, id);

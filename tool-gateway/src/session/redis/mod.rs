@@ -3,6 +3,7 @@
 mod address;
 mod keys;
 mod packing;
+mod damaged;
 mod scripts;
 mod health;
 mod link;
@@ -11,13 +12,14 @@ mod replies;
 mod tests;
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use redis::Value;
 
 pub use self::address::RedisAddress;
+use self::damaged::DamagedRecords;
 use self::keys::{ClientKeys, SECRET};
 use self::link::{Link, get_secret, set_secret};
 use self::packing::Packing;
@@ -61,8 +63,7 @@ pub struct RedisStore {
     lost_secret: Arc<AtomicBool>,
     /// Whether the policy of evictions was read.
     knows_policy: Arc<OnceLock<()>>,
-    /// Number of records that could not be read.
-    damaged: Arc<AtomicU64>,
+    damaged: Arc<DamagedRecords>,
     /// Hosts and ports.
     name: String,
     ttl: Duration,
@@ -233,11 +234,8 @@ impl RedisStore {
     /// Reads the record of a turn. A damaged record is a missing turn.
     fn known_turn(&self, key: &str, record: &[u8]) -> Option<TurnRecord> {
         let turn = self.turn(key, record);
-        turn.inspect_err(|error| {
-            self.damaged.fetch_add(1, Ordering::Relaxed);
-            tracing::warn!(%error, "a record in Redis is not readable, so its turn is not found");
-        })
-        .ok()
+        turn.inspect_err(|error| self.damaged.report_turn(key, record, error))
+            .ok()
     }
 
     /// Reads a log. Returns `None` if the log is damaged, or was written with another encryption key.
@@ -247,8 +245,7 @@ impl RedisStore {
             match self.packing.unpack(key, &segment.bytes()?) {
                 Ok(segment) => segments.push(segment),
                 Err(error) => {
-                    self.damaged.fetch_add(1, Ordering::Relaxed);
-                    tracing::warn!(%error, "the progress of a request in Redis is not readable, so the request does not continue from there");
+                    self.damaged.report_log(&error);
                     return Ok(None);
                 }
             }
@@ -676,7 +673,7 @@ impl SessionStore for RedisStore {
     }
 
     fn damaged_records(&self) -> u64 {
-        self.damaged.load(Ordering::Relaxed)
+        self.damaged.count()
     }
 
     fn ttl(&self) -> Duration {
