@@ -36,6 +36,8 @@ pub(super) struct Drive<'a> {
     pub(super) lease: &'a LeaseKeeper,
     /// State of the session after the last completed call.
     pub(super) state: StateMap,
+    /// Whether the turn continues neither a checkpoint nor deferred calls.
+    pub(super) is_new: bool,
     /// Error with which the turn fails after all running calls have ended.
     pub(super) failure: Option<ApiError>,
     /// Suspended turn that this one resumes, until the results of its deferred calls are stored.
@@ -95,6 +97,7 @@ impl<'a> Drive<'a> {
             Restored::default()
         };
         let rules = turn_rules(shared, job);
+        let is_new = checkpoint.is_none() && suspended.is_none();
         let mut refused_thinking = None;
         let mut actions = Vec::new();
         let (mut machine, state) = match (checkpoint, &suspended) {
@@ -128,6 +131,7 @@ impl<'a> Drive<'a> {
             running,
             lease,
             state,
+            is_new,
             failure: None,
             suspended,
             conversation: TurnConversation {

@@ -59,6 +59,12 @@ impl Drive<'_> {
             }
             Action::Ask(_) => {
                 self.resume().await?;
+                let store_fails = self.shared.store_fails.load(Ordering::Relaxed);
+                if self.is_at_its_beginning() && !store_fails {
+                    // The claim has recorded the request, and a later process begins it again.
+                    self.running.set_checkpoint(self.now());
+                    return Ok(());
+                }
                 self.begin_checkpoint().await?;
                 // A request without effects need not wait for the store, but is not sent in vain while the store fails.
                 if self.shared.store_fails.load(Ordering::Relaxed) {
@@ -72,6 +78,11 @@ impl Drive<'_> {
             }
             Action::Send(_) | Action::Fail(_) | Action::FailUpstream(_) | Action::End => Ok(()),
         }
+    }
+
+    /// Returns whether the turn has a lease in the store, and no state besides.
+    fn is_at_its_beginning(&self) -> bool {
+        self.is_new && self.rounds == 0 && self.job.lease.fence > 0
     }
 
     /// Stores the results of the suspended turn's deferred calls, and restores the messages with these results.

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tool_runtime::CancellationToken;
 
-use super::running_turn::RunningTurn;
+use super::running_turn::{RunEnd, RunningTurn};
 use crate::session::chain::Digest;
 use crate::session::lease::{LEASE_TIME, Lease};
 use crate::session::store::SessionStore;
@@ -264,15 +264,19 @@ impl Renewals {
         self.release().await;
     }
 
-    /// Ends the lease at once, and again after the client has received the answer: a retry on another gateway then is a new sample.
+    /// Ends the lease at once, unless the last segment of a complete turn has ended it, and again after the client has received the answer:
+    /// a retry on another gateway then is a new sample.
     async fn release(&self) {
         let turn = self.turn.as_ref().and_then(Weak::upgrade);
-        let seen = turn.as_ref().is_some_and(|turn| turn.is_received());
-        let _ = self.store.release(self.client, self.lease, seen).await;
-        let Some(turn) = turn.filter(|_| !seen) else {
-            return;
-        };
-        if self.held.until_received(&turn).await {
+        let is_complete = turn
+            .as_ref()
+            .is_some_and(|turn| matches!(turn.ended(), Some(RunEnd::Done)));
+        if !is_complete {
+            let _ = self.store.release(self.client, self.lease, false).await;
+        }
+        if let Some(turn) = turn
+            && self.held.until_received(&turn).await
+        {
             let _ = self.store.release(self.client, self.lease, true).await;
         }
     }
