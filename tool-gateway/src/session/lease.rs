@@ -103,6 +103,9 @@ pub struct Progress {
     pub segment: Vec<u8>,
     /// Whether the request is complete, which ends the lease.
     pub is_last: bool,
+    /// Whether a call that must not be repeated begins after this operation. The operation is the only one of its request at that time, so
+    /// that a store may wait for its replicas on another connection.
+    pub precedes_effects: bool,
 }
 
 /// Result of [`SessionStore::append`](super::store::SessionStore::append).

@@ -366,6 +366,7 @@ impl Tables {
             calls,
             keys,
             progress: _,
+            precedes_effects: _,
         } = saved;
         if let Some(earlier) = self.numbers.get(record.id()).copied() {
             self.remove_turn(earlier);

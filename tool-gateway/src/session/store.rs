@@ -268,6 +268,8 @@ pub struct SavedTurn {
     pub keys: Vec<Digest>,
     /// Progress of the request that produced the turn.
     pub progress: Option<Progress>,
+    /// Whether a call that must not be repeated begins after this operation, as [`Progress::precedes_effects`].
+    pub precedes_effects: bool,
 }
 
 /// Result of [`SessionStore::save`].

@@ -105,7 +105,7 @@ pub(crate) struct SessionSettings {
     pub(crate) secret_env: Option<VariableName>,
     /// Name of the environment variable with the key that encrypts the sessions in Redis.
     pub(crate) encryption_key_env: Option<VariableName>,
-    /// Number of replicas of Redis that must have each write.
+    /// Number of replicas of Redis that must have the record of a call that must not be repeated.
     #[serde(deserialize_with = "units::count_u32_from_zero")]
     pub(crate) wait_replicas: u32,
 }

@@ -52,6 +52,8 @@ pub(super) struct Drive<'a> {
     pub(super) deadline: Option<Instant>,
     /// Log of the request's progress in the store.
     pub(super) progress: ProgressLog,
+    /// Whether the next write is before calls that must not be repeated.
+    pub(super) precedes_effects: bool,
     /// Writes to the store that have not ended.
     pub(super) saves: PendingSaves<'a>,
     /// Output that follows from a state that is not stored yet. The client receives the output when the state is stored.
@@ -145,6 +147,7 @@ impl<'a> Drive<'a> {
             silence: IdleTimer::new(PING_INTERVAL),
             deadline,
             progress: ProgressLog::new(job.lease),
+            precedes_effects: false,
             saves: PendingSaves::default(),
             held: Vec::new(),
             has_unsaved_results: false,

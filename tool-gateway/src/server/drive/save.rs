@@ -23,8 +23,32 @@ pub(crate) async fn save(
     revision: u64,
     progress: Option<Progress>,
 ) -> Result<u64, SaveError> {
-    let key = &shared.secret;
+    write(shared, client, saved_turn(shared, client, record, revision, progress)).await
+}
+
+/// Stores a suspended turn in place of this revision, before calls that must not be repeated begin. Returns the new revision.
+pub(crate) async fn save_before_effects(
+    shared: &Shared,
+    client: &Client,
+    record: TurnRecord,
+    revision: u64,
+) -> Result<u64, SaveError> {
     let saved = SavedTurn {
+        precedes_effects: true,
+        ..saved_turn(shared, client, record, revision, None)
+    };
+    write(shared, client, saved).await
+}
+
+fn saved_turn(
+    shared: &Shared,
+    client: &Client,
+    record: TurnRecord,
+    revision: u64,
+    progress: Option<Progress>,
+) -> SavedTurn {
+    let key = &shared.secret;
+    SavedTurn {
         calls: record
             .turn()
             .visible_ids()
@@ -38,7 +62,11 @@ pub(crate) async fn save(
         record,
         revision,
         progress,
-    };
+        precedes_effects: false,
+    }
+}
+
+async fn write(shared: &Shared, client: &Client, saved: SavedTurn) -> Result<u64, SaveError> {
     let saved = shared.store.save(client.digest, saved).await;
     shared.store_fails.store(saved.is_err(), Ordering::Relaxed);
     match saved {

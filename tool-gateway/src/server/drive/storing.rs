@@ -16,7 +16,7 @@ use crate::server::offload;
 use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::running_turn::PING;
 use crate::session::record::Call;
-use crate::session::store::Progress;
+use crate::session::store::{Progress, Reach};
 use crate::session::turn_record::TurnRecord;
 use crate::turn::action::{Action, Answer, Sent};
 use crate::turn::restore;
@@ -50,12 +50,11 @@ impl Drive<'_> {
             },
             Action::Run(calls) => {
                 self.resume().await?;
-                self.begin_checkpoint().await?;
                 // After a crash, a repeatable call runs again whether or not the store has recorded its beginning.
                 if calls.iter().all(|(_, call)| self.is_repeatable(call)) {
-                    return Ok(());
+                    return self.begin_checkpoint().await;
                 }
-                self.saved().await
+                self.store_before_effects().await
             }
             Action::Ask(_) => {
                 self.resume().await?;
@@ -114,6 +113,17 @@ impl Drive<'_> {
         let mut checkpoint = self.now();
         checkpoint.rest = iter::once(action).chain(self.actions.drain(..)).collect();
         self.running.set_checkpoint(checkpoint);
+    }
+
+    /// Stores a checkpoint before calls that must not be repeated. A store of several gateways may execute this write before earlier ones.
+    async fn store_before_effects(&mut self) -> Result<(), ApiError> {
+        if self.shared.store.reach() == Reach::Shared {
+            self.saved().await?;
+        }
+        self.precedes_effects = true;
+        let saved = self.checkpoint().await;
+        self.precedes_effects = false;
+        saved
     }
 
     /// Stores a checkpoint from which the turn can continue.
@@ -191,7 +201,8 @@ impl Drive<'_> {
     }
 
     async fn begin_append(&mut self, progress: Option<Progress>) {
-        if let Some(progress) = progress {
+        if let Some(mut progress) = progress {
+            progress.precedes_effects = self.precedes_effects;
             let saved = save_progress(self.shared, &self.job.client, progress);
             self.saves.push(saved).await;
         }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tool_runtime::ToolRegistry;
 
 use super::calls;
-use super::save::{self, save};
+use super::save::{self, save, save_before_effects};
 use crate::server::turns::claims::Claim;
 use crate::server::turns::job::Job;
 use crate::server::turns::lease_keeper::LeaseKeeper;
@@ -132,7 +132,10 @@ impl<'a> Suspended<'a> {
         job: &Job,
         calls: &[(usize, Call)],
     ) -> Result<(), ApiError> {
-        for (index, _) in calls {
+        let mut has_effects = false;
+        for (index, call) in calls {
+            let name = shared.settings.tools.ownership.internal_name(&call.name);
+            has_effects |= !calls::is_repeatable(&job.generation.registry, name);
             if let Some(call) = self.turn.calls.get_mut(*index) {
                 call.is_begun = true;
             }
@@ -140,7 +143,11 @@ impl<'a> Suspended<'a> {
         self.is_changed = true;
         if shared.store.reach().is_durable() {
             let record = TurnRecord::new(self.turn.clone());
-            self.revision = save(shared, &job.client, record, self.revision, None).await?;
+            self.revision = if has_effects {
+                save_before_effects(shared, &job.client, record, self.revision).await?
+            } else {
+                save(shared, &job.client, record, self.revision, None).await?
+            };
         }
         Ok(())
     }

@@ -147,6 +147,7 @@ impl ProgressLog {
             at,
             segment,
             is_last: checkpoint.is_complete(),
+            precedes_effects: false,
         })
     }
 

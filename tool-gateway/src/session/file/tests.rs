@@ -53,6 +53,7 @@ impl Look {
                     calls: Vec::new(),
                     keys: Vec::new(),
                     progress: None,
+                    precedes_effects: false,
                 };
                 save_turn(
                     transaction,
@@ -461,6 +462,7 @@ async fn sessions_of_version_5_are_found_and_continue() {
         calls: Vec::new(),
         keys: Vec::new(),
         progress: None,
+        precedes_effects: false,
     };
     store.save(digest("client"), saved).await.unwrap();
     let finder = Finder::new(&store, digest("client"));

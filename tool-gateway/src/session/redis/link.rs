@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use redis::aio::MultiplexedConnection;
+use redis::aio::{ConnectionLike as _, MultiplexedConnection};
 use redis::cluster::{ClusterClient, ClusterClientBuilder};
 use redis::cluster_async::ClusterConnection;
 use redis::{
@@ -48,6 +48,24 @@ impl RedisConnection {
         match self {
             Self::Single(connection) => command.query_async(connection).await,
             Self::Cluster(connection) => command.query_async(connection).await,
+        }
+    }
+
+    /// Executes a command, and waits for this number of replicas. Returns the reply, and the number of replicas that have all writes before
+    /// the end of the command.
+    async fn send_and_wait(&mut self, command: &Cmd, replicas: u32) -> RedisResult<(Value, i64)> {
+        let mut pipeline = redis::pipe();
+        pipeline.add_command(command.clone());
+        pipeline.cmd("WAIT").arg(replicas).arg(REPLICATION_MS);
+        let replies = match self {
+            Self::Single(connection) => connection.req_packed_commands(&pipeline, 0, 2).await?,
+            Self::Cluster(connection) => connection.req_packed_commands(&pipeline, 0, 2).await?,
+        };
+        let mut replies = replies.into_iter().map(Value::extract_error);
+        let mut next = || replies.next().unwrap_or(Ok(Value::Nil));
+        match (next()?, next()?) {
+            (value, Value::Int(have)) => Ok((value, have)),
+            _ => Err((ErrorKind::UnexpectedReturnType, "expected a number of replicas").into()),
         }
     }
 }
@@ -112,8 +130,10 @@ fn is_error_in_script(error: &RedisError, code: &str) -> bool {
 pub(super) struct Link {
     target: Target,
     slot: Mutex<Slot>,
+    /// Connection of the writes that replicas must have: Redis executes no other command of a connection that waits for replicas.
+    replicated: Mutex<Slot>,
     health: StdMutex<RedisHealth>,
-    /// Number of replicas that must have a write.
+    /// Number of replicas that must have a write before a call that must not be repeated.
     replicas: u32,
     /// Secret that a server without a secret receives.
     secret: OnceLock<[u8; 32]>,
@@ -126,6 +146,7 @@ impl Link {
         Ok(Self {
             target,
             slot: Mutex::default(),
+            replicated: Mutex::default(),
             health: StdMutex::default(),
             replicas: 0,
             secret: OnceLock::new(),
@@ -142,28 +163,21 @@ impl Link {
         let _ = self.secret.set(secret);
     }
 
-    /// Executes a script that writes. Returns an error if fewer replicas than required have the write after 100 ms.
+    /// Executes a script. With `is_replicated`, returns an error if fewer replicas than required have its writes after 100 ms. Such a script
+    /// may be executed before the scripts that were sent earlier.
     pub(super) async fn write(
         &self,
         script: &StoreScript,
         keys: &[String],
         arguments: &[Vec<u8>],
+        is_replicated: bool,
     ) -> Result<Value, StoreError> {
-        let (written, used) = self.execute(script, keys, arguments).await?;
-        if self.replicas > 0 {
-            let mut wait = redis::cmd("WAIT");
-            wait.arg(self.replicas).arg(REPLICATION_MS);
-            let have = match self.send(wait, || None).await? {
-                // Redis waits for the writes of the connection, and a new one has none.
-                (Value::Int(have), waited) if waited == used => have,
-                _ => 0,
-            };
-            if have < i64::from(self.replicas) {
-                return Err(StoreError(format!(
-                    "Redis: {have} of {} replicas have the write after {} ms",
-                    self.replicas, REPLICATION_MS
-                )));
-            }
+        let replicas = if is_replicated { self.replicas } else { 0 };
+        let (written, have) = self.execute(script, keys, arguments, replicas).await?;
+        if have < i64::from(replicas) {
+            return Err(StoreError(format!(
+                "Redis: {have} of {replicas} replicas have the write after {REPLICATION_MS} ms"
+            )));
         }
         Ok(written)
     }
@@ -184,58 +198,65 @@ impl Link {
         keys: &[String],
         arguments: &[Vec<u8>],
     ) -> Result<Value, StoreError> {
-        Ok(self.execute(script, keys, arguments).await?.0)
+        Ok(self.execute(script, keys, arguments, 0).await?.0)
     }
 
-    /// Executes a script. Returns the number of the connection, too.
+    /// Executes a script, and waits for replicas. Returns the number of replicas with its writes, too.
     async fn execute(
         &self,
         script: &StoreScript,
         keys: &[String],
         arguments: &[Vec<u8>],
-    ) -> Result<(Value, u64), StoreError> {
+        replicas: u32,
+    ) -> Result<(Value, i64), StoreError> {
         let command = |name: &str, script: &str| {
             let mut command = redis::cmd(name);
             command.arg(script).arg(keys.len()).arg(keys).arg(arguments);
             command
         };
-        self.send(command("EVALSHA", &script.sha1), || {
-            Some(command("EVAL", &script.code))
-        })
-        .await
+        let loading = || Some(command("EVAL", &script.code));
+        self.send(command("EVALSHA", &script.sha1), replicas, loading)
+            .await
     }
 
     /// Executes a command.
     pub(super) async fn command(&self, command: Cmd) -> Result<Value, StoreError> {
-        Ok(self.send(command, || None).await?.0)
+        Ok(self.send(command, 0, || None).await?.0)
     }
 
-    /// Sends a command until it is executed, or the time is over. Returns the reply and the number of the connection.
+    /// Sends a command until it is executed, or the time is over, and waits for replicas. Returns the reply and the number of replicas with
+    /// the writes.
     async fn send(
         &self,
         mut command: Cmd,
+        replicas: u32,
         loading: impl Fn() -> Option<Cmd>,
-    ) -> Result<(Value, u64), StoreError> {
+    ) -> Result<(Value, i64), StoreError> {
         let began = Instant::now();
         if self.with_health(|health| health.rests(began)) {
             return Err(StoreError(
                 "no response to the operations before this one".to_owned(),
             ));
         }
+        let slot = if replicas > 0 {
+            &self.replicated
+        } else {
+            &self.slot
+        };
         let end = began + LIMIT;
         let mut last: Option<RedisError> = None;
         loop {
             let mut used = 0;
-            let attempt = timeout_at(end, self.attempt(&command, &mut used)).await;
+            let attempt = timeout_at(end, self.attempt(slot, &command, replicas, &mut used)).await;
             let error = match attempt {
-                Ok(Ok(value)) => {
+                Ok(Ok(replies)) => {
                     self.with_health(RedisHealth::answer);
-                    return Ok((value, used));
+                    return Ok(replies);
                 }
                 Ok(Err(error)) => error,
                 Err(_) => {
                     self.with_health(|health| health.fail(began, Instant::now()));
-                    self.forget(used).await;
+                    forget(slot, used).await;
                     let last = last.map_or_else(String::new, |error| format!(": {error}"));
                     return Err(StoreError(format!(
                         "no response within {} s{last}",
@@ -254,7 +275,7 @@ impl Link {
                 },
                 Treatment::Retry => sleep_until(end.min(Instant::now() + PAUSE)).await,
                 Treatment::Reconnect => {
-                    self.forget(used).await;
+                    forget(slot, used).await;
                     sleep_until(end.min(Instant::now() + PAUSE)).await;
                 }
             }
@@ -263,22 +284,24 @@ impl Link {
     }
 
     /// Sends a command once. `used` receives the number of the connection.
-    async fn attempt(&self, command: &Cmd, used: &mut u64) -> RedisResult<Value> {
-        let (number, mut connection) = self.connection().await?;
+    async fn attempt(
+        &self,
+        slot: &Mutex<Slot>,
+        command: &Cmd,
+        replicas: u32,
+        used: &mut u64,
+    ) -> RedisResult<(Value, i64)> {
+        let (number, mut connection) = self.connection(slot).await?;
         *used = number;
-        connection.send(command).await
-    }
-
-    /// Makes the next attempt use a new connection in place of this one.
-    async fn forget(&self, number: u64) {
-        let mut slot = self.slot.lock().await;
-        if slot.number == number {
-            slot.connection = None;
+        if replicas > 0 {
+            return connection.send_and_wait(command, replicas).await;
         }
+        Ok((connection.send(command).await?, 0))
     }
 
-    async fn connection(&self) -> RedisResult<(u64, RedisConnection)> {
-        let mut slot = self.slot.lock().await;
+    /// Returns the connection of a slot, which is made if there is none.
+    async fn connection(&self, slot: &Mutex<Slot>) -> RedisResult<(u64, RedisConnection)> {
+        let mut slot = slot.lock().await;
         if let Some(connection) = &slot.connection {
             return Ok((slot.number, connection.clone()));
         }
@@ -304,6 +327,14 @@ impl Link {
         slot.number += 1;
         slot.connection = Some(connection.clone());
         Ok((slot.number, connection))
+    }
+}
+
+/// Makes the next attempt use a new connection in place of this one.
+async fn forget(slot: &Mutex<Slot>, number: u64) {
+    let mut slot = slot.lock().await;
+    if slot.number == number {
+        slot.connection = None;
     }
 }
 

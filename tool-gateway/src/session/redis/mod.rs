@@ -146,8 +146,8 @@ impl RedisStore {
         self
     }
 
-    /// Sets the number of replicas that must have each write after 100 ms. With fewer, the operation fails, so that no call begins whose
-    /// record a failover would lose. The default is 0. To be called before the store is cloned or used.
+    /// Sets the number of replicas that must have the record of a call that must not be repeated after 100 ms. With fewer, the operation
+    /// fails, so that no call begins whose record a failover would lose. The default is 0. To be called before the store is cloned or used.
     #[must_use]
     pub fn with_wait_replicas(mut self, replicas: u32) -> Self {
         if let Some(link) = Arc::get_mut(&mut self.link) {
@@ -413,7 +413,9 @@ impl RedisStore {
             Some(progress) => arguments.extend(self.segment(&keys, progress)?),
             None => arguments.push(Vec::new()),
         }
-        let (state, number, more) = self.write(&self.scripts.save, &all, &arguments).await?;
+        let (state, number, more) = self
+            .write(&self.scripts.save, &all, &arguments, saved.precedes_effects)
+            .await?;
         match state.as_str() {
             "saved" => {
                 self.prolong(&keys, session, more).await;
@@ -434,9 +436,11 @@ impl RedisStore {
         script: &StoreScript,
         keys: &[String],
         arguments: &[Vec<u8>],
+        is_replicated: bool,
     ) -> Result<(String, u64, Option<u64>), StoreError> {
         loop {
-            let reply = ScriptReply(self.link.write(script, keys, arguments).await?).state()?;
+            let reply = self.link.write(script, keys, arguments, is_replicated).await?;
+            let reply = ScriptReply(reply).state()?;
             if reply.0 != "again" {
                 return Ok(reply);
             }
@@ -469,7 +473,9 @@ impl RedisStore {
         ];
         let mut arguments = self.segment(&keys, &progress)?.to_vec();
         arguments.push(decimal(self.max_bytes_per_client));
-        let (state, number, _) = self.write(&self.scripts.append, &all, &arguments).await?;
+        let (state, number, _) = self
+            .write(&self.scripts.append, &all, &arguments, progress.precedes_effects)
+            .await?;
         match state.as_str() {
             "kept" => Ok(Appended::Kept),
             "fenced" => Ok(Appended::Fenced),
@@ -507,7 +513,7 @@ impl RedisStore {
                 .map_or_else(Vec::new, |key| text(&key.to_hex())),
         ];
         arguments.extend(request.running.iter().map(|sample| decimal(*sample)));
-        let reply = self.link.write(&self.scripts.claim, &all, &arguments).await?;
+        let reply = self.link.run(&self.scripts.claim, &all, &arguments).await?;
         let mut parts = ScriptReply(reply).list()?.into_iter();
         let mut next = || parts.next().ok_or_else(invalid);
         let (state, number) = (next()?.text()?, next()?.number()?);

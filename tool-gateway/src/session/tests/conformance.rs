@@ -219,6 +219,7 @@ async fn replaces_only_the_named_revision(store: &dyn SessionStore) {
             calls: Vec::new(),
             keys: Vec::new(),
             progress: None,
+            precedes_effects: false,
         };
         store.save(digest("client"), saved).await.unwrap()
     };

@@ -74,6 +74,7 @@ impl Instance<'_> {
             calls: Vec::new(),
             keys: Vec::new(),
             progress: Some(progress(lease, at, segment, true)),
+            precedes_effects: false,
         };
         self.store.save(digest("client"), saved).await.unwrap()
     }
@@ -100,6 +101,7 @@ fn progress(lease: Lease, at: u64, segment: &str, is_last: bool) -> Progress {
         at,
         segment: segment.as_bytes().to_vec(),
         is_last,
+        precedes_effects: false,
     }
 }
 
@@ -277,6 +279,7 @@ async fn replaces_a_log(one: Instance<'_>) {
         at,
         segment: segment.as_bytes().to_vec(),
         is_last: false,
+        precedes_effects: false,
     };
     let append = async |progress| one.store.append(digest("client"), progress).await.unwrap();
     assert_eq!(append(progress(1, 0, "all")).await, Appended::Kept);

@@ -116,6 +116,7 @@ async fn save_for(
         calls,
         keys,
         progress: None,
+        precedes_effects: false,
     };
     let saved = store.save(client, saved).await.unwrap();
     assert!(matches!(saved, SaveOutcome::Saved { revision: 1.. }), "{saved:?}");
@@ -133,6 +134,7 @@ pub(crate) fn segment(request: Digest, at: u64, segment: &[u8]) -> Progress {
         at,
         segment: segment.to_vec(),
         is_last: false,
+        precedes_effects: false,
     }
 }
 

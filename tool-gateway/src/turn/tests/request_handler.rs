@@ -91,6 +91,7 @@ impl RequestHandler {
                 calls,
                 keys: Vec::new(),
                 progress: None,
+                precedes_effects: false,
             };
             store
                 .save(self.client.digest, saved)

@@ -25,6 +25,7 @@ async fn try_save(store: &RedisStore, id: &str, content: &str) -> Result<(), Sto
         calls: Vec::new(),
         keys: Vec::new(),
         progress: None,
+        precedes_effects: false,
     };
     store.save(digest("client"), saved).await.map(|_| ())
 }
@@ -266,6 +267,7 @@ async fn unreadable_progress_is_counted_and_another_sample_is_claimed() {
             at: 0,
             segment: b"segment".to_vec(),
             is_last,
+            precedes_effects: false,
         };
         earlier.append(digest("client"), progress).await.unwrap();
         earlier.release(digest("client"), first, false).await.unwrap();
@@ -306,6 +308,7 @@ async fn sample_without_its_log_is_free() {
         at: 0,
         segment: b"segment".to_vec(),
         is_last: true,
+        precedes_effects: false,
     };
     store.append(digest("client"), progress(lease)).await.unwrap();
     let keys = ClientKeys::new(digest("client"));
@@ -341,6 +344,7 @@ async fn received_answer_is_kept_for_a_short_time() {
         at: 0,
         segment: b"segment".to_vec(),
         is_last: true,
+        precedes_effects: false,
     };
     store.append(digest("client"), progress).await.unwrap();
     let keys = ClientKeys::new(digest("client"));

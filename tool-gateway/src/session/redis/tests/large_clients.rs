@@ -251,6 +251,7 @@ async fn progress_in_redis_makes_room() {
             at: 0,
             segment: segment.collect(),
             is_last: false,
+            precedes_effects: false,
         };
         store.append(digest("client"), progress).await.map(|_| lease)
     };

@@ -76,6 +76,7 @@ async fn saves_a_turn(store: &dyn SessionStore, random: &mut Random, client: &st
             .map(|_| digest(&format!("key {}", random.below(40))))
             .collect(),
         progress: None,
+        precedes_effects: false,
     };
     match store.save(digest(client), saved).await.unwrap() {
         SaveOutcome::Saved { revision: new } => {
@@ -110,6 +111,7 @@ async fn runs_a_request(store: &dyn SessionStore, random: &mut Random, client: &
             at,
             segment: format!("{client} {}", "s".repeat(random.below(2000))).into_bytes(),
             is_last: random.below(4) == 0,
+            precedes_effects: false,
         };
         let appended = store.append(digest(client), progress).await.unwrap();
         assert_eq!(appended, Appended::Kept);

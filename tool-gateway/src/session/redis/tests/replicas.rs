@@ -6,9 +6,10 @@ use super::RedisServer;
 use super::redis_proxy::{RedisProxy, Treatment};
 use crate::session::redis::RedisStore;
 use crate::session::store::{SavedTurn, SessionStore as _, StoreError};
-use crate::session::tests::{digest, turn};
+use crate::session::tests::{digest, ids, save, turn};
 use crate::session::turn_record::TurnRecord;
 
+/// Saves a turn before a call that must not be repeated.
 async fn try_save(store: &RedisStore, id: &str) -> Result<(), StoreError> {
     let saved = SavedTurn {
         record: TurnRecord::new(turn(id, "ses", id)),
@@ -16,6 +17,7 @@ async fn try_save(store: &RedisStore, id: &str) -> Result<(), StoreError> {
         calls: Vec::new(),
         keys: Vec::new(),
         progress: None,
+        precedes_effects: true,
     };
     store.save(digest("client"), saved).await.map(|_| ())
 }
@@ -52,4 +54,37 @@ async fn lost_connection_is_no_replication() {
     );
     kill_process(process, Signal::CONT).unwrap();
     try_save(&store, "3").await.unwrap();
+}
+
+/// A connection that waits for replicas executes no other command.
+#[tokio::test]
+async fn other_operations_do_not_wait_for_replicas() {
+    let Some(server) = RedisServer::start_with(&[]) else {
+        return;
+    };
+    let proxy = RedisProxy::start(server.port());
+    let store = RedisStore::new(&proxy.url().parse().unwrap(), None).unwrap();
+    let store = store.with_wait_replicas(1);
+    store.connect().await.unwrap();
+    save(&store, turn("1", "ses", "1")).await;
+    let commands = proxy.take_commands();
+    assert!(!commands.contains(&"WAIT".to_owned()), "{commands:?}");
+    // A loaded machine may be slower than the wait of one save.
+    let mut is_first = false;
+    for id in 2..12 {
+        let id = id.to_string();
+        tokio::select! {
+            biased;
+            saved = try_save(&store, &id) => {
+                let StoreError(error) = saved.unwrap_err();
+                assert!(error.starts_with("Redis: 0 of 1 replicas have the write"), "{error}");
+            }
+            found = ids(&store, "1") => {
+                assert_eq!(found, ["1"]);
+                is_first = true;
+                break;
+            }
+        }
+    }
+    assert!(is_first, "the look-up is not behind the wait");
 }
