@@ -722,3 +722,35 @@ async fn file_that_was_read_on_one_gateway_is_edited_on_another() {
     assert_eq!(edited, "two\n", "{}", two.last_seen());
     let _ = std::fs::remove_dir_all(folder);
 }
+
+/// A slow store is not a reason to wait for each look-up in turn.
+#[tokio::test(start_paused = true)]
+async fn all_lookups_of_a_request_have_five_seconds() {
+    let instances = Instances::new(&[
+        says(&[call("weather", "a")]),
+        says(&[call("weather", "b")]),
+        says(&[text("Done.")]),
+    ]);
+    let (mut known, mut lost) = (Chat::new(false), Chat::new(false));
+    let suspended = known.say(&instances.one, "known").await;
+    let answer = async |chat: &mut Chat, last: &Reply| {
+        let began = Instant::now();
+        let reply = chat.answer(&instances.two, last).await;
+        assert_eq!(reply.status, 503, "{}", reply.message);
+        assert_eq!(reply.headers["retry-after"], "2");
+        began.elapsed()
+    };
+    let five_seconds = Duration::from_millis(4_900)..Duration::from_millis(5_100);
+    // The second gateway looks for the turn, and then loads its record.
+    instances.delay.store(3_000, Ordering::SeqCst);
+    let took = answer(&mut known, &suspended).await;
+    assert!(five_seconds.contains(&took), "{took:?}");
+    instances.delay.store(0, Ordering::SeqCst);
+    let suspended = lost.say(&instances.one, "lost").await;
+    instances.lose_all();
+    // The look-up is repeated, in case another gateway has not stored the turn yet.
+    instances.delay.store(1_500, Ordering::SeqCst);
+    let took = answer(&mut lost, &suspended).await;
+    assert!(five_seconds.contains(&took), "{took:?}");
+    assert_eq!(instances.one.seen().len(), 2);
+}

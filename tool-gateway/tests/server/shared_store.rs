@@ -1,7 +1,8 @@
 //! [`Instances`]: three gateways over one store.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tool_gateway::session::Digest;
@@ -31,6 +32,8 @@ pub(crate) struct SharedStore {
     is_damaged: Arc<AtomicBool>,
     /// Whether each turn was changed since it was read.
     is_changed: Arc<AtomicBool>,
+    /// Time of each operation in milliseconds.
+    delay: Arc<AtomicU64>,
 }
 
 /// Replaces a record by a reference, as a store returns which has its records elsewhere.
@@ -62,7 +65,14 @@ impl SharedStore {
         if self.is_cut.load(Ordering::SeqCst) {
             return Box::pin(async { Err(StoreError("no connection".to_owned())) });
         }
-        done
+        let delay = self.delay.load(Ordering::SeqCst);
+        if delay == 0 {
+            return done;
+        }
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_millis(delay)).await;
+            done.await
+        })
     }
 }
 
@@ -170,6 +180,8 @@ pub(crate) struct Instances {
     pub(crate) is_damaged: Arc<AtomicBool>,
     /// Whether each turn was changed since a gateway has read it.
     pub(crate) is_changed: Arc<AtomicBool>,
+    /// Time of each operation of the store in milliseconds.
+    pub(crate) delay: Arc<AtomicU64>,
     store: Arc<RwLock<Arc<MemoryStore>>>,
 }
 
@@ -184,6 +196,7 @@ impl Instances {
         let (runs, store) = (Runs::default(), Arc::<RwLock<Arc<MemoryStore>>>::default());
         let (loaded, losses) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let (is_damaged, is_changed) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+        let delay = Arc::<AtomicU64>::default();
         let gateway = |is_cut: &Arc<AtomicBool>| {
             let store = SharedStore {
                 store: Arc::clone(&store),
@@ -192,6 +205,7 @@ impl Instances {
                 losses: Arc::clone(&losses),
                 is_damaged: Arc::clone(&is_damaged),
                 is_changed: Arc::clone(&is_changed),
+                delay: Arc::clone(&delay),
             };
             let gateway = Gateway::new(registry(&runs), Scripted::new(&script))
                 .with_deferred(["later"])
@@ -216,6 +230,7 @@ impl Instances {
             losses,
             is_damaged,
             is_changed,
+            delay,
             store,
         }
     }

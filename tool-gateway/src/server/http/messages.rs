@@ -255,11 +255,14 @@ async fn digest(shared: &Shared, request: ParsedRequest) -> Result<Digested, Api
         tools,
         generation,
         mut recognized,
+        mut lookup_time,
         ..
     } = known.with_newest_tools(shared, &request)?;
     if let Some(id) = lost_id(shared, &client, &recognized, &request) {
+        let time = &mut lookup_time;
         // Boxed, since it is rare, and larger than the rest of this future.
-        recognized = Box::pin(find_lost_turn(shared, &client, &request, &tools, recognized, &id)).await?;
+        let turn = Box::pin(find_lost_turn(shared, &client, &request, &tools, recognized, &id, time));
+        recognized = turn.await?;
     }
     if !tools.missing.is_empty() {
         let missing: Vec<_> = tools.missing.iter().map(String::as_str).collect();
@@ -368,8 +371,42 @@ fn turn_runs() -> ApiError {
 /// Maximum time of the look-ups of a request in a store of several gateways.
 const LOOKUP_TIME: Duration = Duration::from_secs(5);
 
+/// Time that a request has left for look-ups; `None` without a limit.
+struct LookupTime(Option<Duration>);
+
+impl LookupTime {
+    fn new(shared: &Shared) -> Self {
+        Self((shared.store.reach() == Reach::Shared).then_some(LOOKUP_TIME))
+    }
+
+    /// Runs look-ups in the time that is left.
+    async fn limit<T>(
+        &mut self,
+        lookups: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let Some(left) = &mut self.0 else {
+            return lookups.await;
+        };
+        let began = Instant::now();
+        let done = timeout(*left, lookups).await;
+        *left = left.saturating_sub(began.elapsed());
+        done.unwrap_or_else(|_| {
+            let seconds = LOOKUP_TIME.as_secs();
+            Err(StoreError(format!("no response within {seconds} s")))
+        })
+    }
+}
+
 /// Time for which the turn of an own id is looked for: another gateway may not have stored the turn yet.
 const LOST_TIME: Duration = Duration::from_secs(2);
+
+/// Result of the search for a turn.
+enum Search {
+    Found,
+    /// A turn of the client runs on another gateway.
+    Runs,
+    Lost,
+}
 
 /// Looks again for the turn of an id that the gateway created. While the turn may still run on another gateway, the results are early.
 async fn find_lost_turn(
@@ -379,28 +416,31 @@ async fn find_lost_turn(
     tools: &ClassifiedTools,
     mut known: Recognized,
     id: &str,
+    lookup_time: &mut LookupTime,
 ) -> Result<Recognized, ApiError> {
     let age = MintKey::new(&shared.secret, &client.principal).age(id);
     let time = shared.settings.limits.turn_time.saturating_add(CLOCK_DIFFERENCE);
     let is_unreadable = known.unreadable.is_some() && known.unreadable == last_answer(&known.groups);
     // A turn is stored at its end, and an older one has ended. A damaged record stays as it is.
     if shared.store.reach() == Reach::Shared && age.is_some_and(|age| age <= time) && !is_unreadable {
-        let until = Instant::now() + LOST_TIME;
         let finder = Finder::new(&*shared.store, client.digest);
         let call = call_digest(&shared.secret, &client.principal, id);
-        loop {
-            let turn = finder.turn_of_call(call).await;
-            if turn.map_err(|error| save::unread(&error))?.is_some() {
-                return recognized(shared, client, request, tools).await;
+        let search = async {
+            let until = Instant::now() + LOST_TIME;
+            while finder.turn_of_call(call).await?.is_none() {
+                if Instant::now() >= until {
+                    let is_running = shared.store.has_lease(client.digest).await?;
+                    return Ok(if is_running { Search::Runs } else { Search::Lost });
+                }
+                tokio::time::sleep(LOST_TIME / 10).await;
             }
-            if Instant::now() >= until {
-                break;
-            }
-            tokio::time::sleep(LOST_TIME / 10).await;
-        }
-        let has_lease = shared.store.has_lease(client.digest).await;
-        if has_lease.map_err(|error| save::unread(&error))? {
-            return Err(turn_runs().with_retry_after(2));
+            Ok(Search::Found)
+        };
+        let search = lookup_time.limit(search).await;
+        match search.map_err(|error| save::unread(&error))? {
+            Search::Found => return recognized(shared, client, request, tools, lookup_time).await,
+            Search::Runs => return Err(turn_runs().with_retry_after(2)),
+            Search::Lost => {}
         }
     }
     tracing::warn!(
@@ -500,6 +540,7 @@ struct KnownRequest {
     recognized: Recognized,
     /// Whether this process does not know the session, either because the session is new, or because the process is.
     is_unknown: bool,
+    lookup_time: LookupTime,
 }
 
 impl KnownRequest {
@@ -537,7 +578,8 @@ async fn look_up(
     let client = Client::new(&shared.secret, principal, keys);
     let mut generation = shared.generations.current();
     let mut tools = classified(shared, &generation, &client, request)?;
-    let recognized = recognized(shared, &client, request, &tools).await?;
+    let mut lookup_time = LookupTime::new(shared);
+    let recognized = recognized(shared, &client, request, &tools, &mut lookup_time).await?;
     if recognized.session.is_none() {
         shared.mcp.refresh();
     }
@@ -556,6 +598,7 @@ async fn look_up(
         generation,
         recognized,
         is_unknown,
+        lookup_time,
     })
 }
 
@@ -599,6 +642,7 @@ async fn recognized(
     client: &Client,
     request: &MessagesRequest,
     tools: &ClassifiedTools,
+    lookup_time: &mut LookupTime,
 ) -> Result<Recognized, ApiError> {
     let names = OnceLock::new();
     let is_declared = |name: &str| {
@@ -608,17 +652,7 @@ async fn recognized(
     let ignore_context = shared.settings.sessions.ignore_context;
     let ignore_context = ignore_context.then_some(&is_declared as IsDeclared<'_>);
     let recognized = recognize(&shared.secret, &*shared.store, client, request, ignore_context);
-    let recognized = if shared.store.reach() == Reach::Shared {
-        let late = |_| {
-            Err(StoreError(format!(
-                "no response within {} s",
-                LOOKUP_TIME.as_secs()
-            )))
-        };
-        timeout(LOOKUP_TIME, recognized).await.unwrap_or_else(late)
-    } else {
-        recognized.await
-    };
+    let recognized = lookup_time.limit(recognized).await;
     match recognized {
         Ok(recognized) => Ok(recognized),
         Err(error) => {
