@@ -121,8 +121,14 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         commands: commands.as_ref().map(Commands::to_string),
     };
     started.print(&gateway, &servers, traces);
+    let listeners = waiting::Listeners {
+        clients: &listener,
+        base_path,
+        metrics: metrics.as_ref(),
+        times: ClientTimes::new(&limits),
+    };
     tokio::select! {
-        () = waiting::wait_for_store(&store, &listener, base_path, ClientTimes::new(&limits)) => {}
+        () = waiting::wait_for_store(&store, listeners) => {}
         () = signals.received(1) => return Ok(Outcome::Success),
     }
     let turns = gateway.turns();

@@ -1,6 +1,7 @@
 //! Responds to requests until the session store answers.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -8,22 +9,26 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 
 use super::connections::{self, ClientTimes};
+use crate::server::http::routes::OPEN_METRICS;
 use crate::session::store::{Reach, SessionStore, StoreError};
 use crate::wire::error::ApiError;
 
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// Listeners of a gateway that waits for its store.
+pub(super) struct Listeners<'l> {
+    pub(super) clients: &'l TcpListener,
+    pub(super) base_path: &'l str,
+    pub(super) metrics: Option<&'l TcpListener>,
+    pub(super) times: ClientTimes,
+}
+
 /// Waits until a shared store answers, since its secret is needed before the first request. Meanwhile, requests are answered with 503.
-pub(super) async fn wait_for_store(
-    store: &Arc<dyn SessionStore>,
-    listener: &TcpListener,
-    base_path: &str,
-    times: ClientTimes,
-) {
+pub(super) async fn wait_for_store(store: &Arc<dyn SessionStore>, listeners: Listeners<'_>) {
     if store.reach() != Reach::Shared {
         return;
     }
@@ -33,20 +38,25 @@ pub(super) async fn wait_for_store(
             tracing::warn!(%error, store = store.name(), "requests are answered with 503 until the session store answers");
         }
     }
-    let answers = async {
-        while prepare(store).await.is_err() {
-            tokio::time::sleep(PAUSE).await;
+    let errors = Arc::new(AtomicU64::new(1));
+    // Both servers end when the sender is dropped. The connections end on their own: a client that does not complete its request would delay
+    // the requests of others.
+    let (_answered, answered) = watch::channel(());
+    let serve = |listener: &TcpListener, router: Router| {
+        let mut answered = answered.clone();
+        let stop = async move { while answered.changed().await.is_ok() {} };
+        if let Ok(listener) = listener_of(listener) {
+            tokio::spawn(connections::serve(listener, router, listeners.times, stop));
         }
     };
-    // The connections end on their own: a client that does not complete its request would delay the requests of others.
-    let (_answered, answered) = oneshot::channel::<()>();
-    if let Ok(listener) = listener_of(listener) {
-        let stop = async {
-            let _ = answered.await;
-        };
-        tokio::spawn(connections::serve(listener, router(base_path), times, stop));
+    serve(listeners.clients, router(listeners.base_path));
+    if let Some(metrics) = listeners.metrics {
+        serve(metrics, metrics_router(&errors));
     }
-    answers.await;
+    while prepare(store).await.is_err() {
+        errors.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(PAUSE).await;
+    }
     tracing::info!(store = store.name(), "the session store answers");
 }
 
@@ -80,6 +90,25 @@ fn router(base_path: &str) -> Router {
         .fallback(async || unavailable())
 }
 
+/// Returns the routes of the listener for metrics. The metrics are the failures of the store, since there is nothing else yet.
+fn metrics_router(errors: &Arc<AtomicU64>) -> Router {
+    let errors = Arc::clone(errors);
+    let metrics = async move || {
+        let errors = errors.load(Ordering::Relaxed);
+        let text = format!(
+            "# HELP tool_gateway_store_errors Failed operations of the session store.\n\
+             # TYPE tool_gateway_store_errors counter\n\
+             tool_gateway_store_errors_total {errors}\n\
+             # EOF\n"
+        );
+        ([("content-type", OPEN_METRICS)], text)
+    };
+    Router::new()
+        .route("/healthz", get(async || "ok\n"))
+        .route("/metrics", get(metrics))
+        .fallback(async || unavailable())
+}
+
 fn unavailable() -> impl IntoResponse {
     ApiError::new(
         StatusCode::SERVICE_UNAVAILABLE,
@@ -90,7 +119,8 @@ fn unavailable() -> impl IntoResponse {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::net::SocketAddr;
+    use std::sync::atomic::AtomicBool;
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpStream;
@@ -148,6 +178,59 @@ mod tests {
         }
     }
 
+    async fn get(address: SocketAddr, path: &str) -> String {
+        let mut connection = TcpStream::connect(address).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+        connection.write_all(request.as_bytes()).await.unwrap();
+        let mut response = String::new();
+        connection.read_to_string(&mut response).await.unwrap();
+        response
+    }
+
+    /// Probes of a container use this listener.
+    #[tokio::test]
+    async fn listener_for_metrics_is_served_meanwhile() {
+        let late = Arc::new(LateStore::default());
+        let store: Arc<dyn SessionStore> = Arc::<LateStore>::clone(&late);
+        let listener = || TcpListener::bind("127.0.0.1:0");
+        let (clients, metrics) = (listener().await.unwrap(), listener().await.unwrap());
+        let address = metrics.local_addr().unwrap();
+        let minute = Duration::from_secs(60);
+        let times = ClientTimes {
+            idle: minute,
+            keep_alive: minute,
+        };
+        let started = tokio::spawn(async move {
+            let listeners = Listeners {
+                clients: &clients,
+                base_path: "",
+                metrics: Some(&metrics),
+                times,
+            };
+            wait_for_store(&store, listeners).await;
+            metrics
+        });
+        for (path, status) in [("/healthz", 200), ("/readyz", 503), ("/metrics", 200)] {
+            let response = get(address, path).await;
+            assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
+            assert_eq!(response.contains("tool_gateway_store_errors_total "), path == "/metrics");
+        }
+        late.answers.store(true, Ordering::Relaxed);
+        let metrics = started.await.unwrap();
+        // From now on, the program accepts the connections of the listener, except for one that was accepted at the same time.
+        let accepted = async {
+            loop {
+                let _connection = TcpStream::connect(address).await.unwrap();
+                let accepted = tokio::time::timeout(Duration::from_millis(100), metrics.accept());
+                if let Ok(accepted) = accepted.await {
+                    return accepted;
+                }
+            }
+        };
+        let accepted = tokio::time::timeout(minute / 2, accepted).await;
+        accepted.expect("the listener is free").unwrap();
+    }
+
     #[tokio::test]
     async fn incomplete_request_does_not_delay_the_start() {
         let late = Arc::new(LateStore::default());
@@ -160,15 +243,17 @@ mod tests {
             keep_alive: minute,
         };
         let started = tokio::spawn(async move {
-            wait_for_store(&store, &listener, "", times).await;
+            let listeners = Listeners {
+                clients: &listener,
+                base_path: "",
+                metrics: None,
+                times,
+            };
+            wait_for_store(&store, listeners).await;
         });
         let mut incomplete = TcpStream::connect(address).await.unwrap();
         incomplete.write_all(b"GET /v1/messages HT").await.unwrap();
-        let mut complete = TcpStream::connect(address).await.unwrap();
-        let request = b"GET /readyz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
-        complete.write_all(request).await.unwrap();
-        let mut response = String::new();
-        complete.read_to_string(&mut response).await.unwrap();
+        let response = get(address, "/readyz").await;
         assert!(response.starts_with("HTTP/1.1 503 "), "{response}");
         late.answers.store(true, Ordering::Relaxed);
         let started = tokio::time::timeout(minute / 2, started).await;

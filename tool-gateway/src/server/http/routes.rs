@@ -191,12 +191,12 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, ApiErr
     Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message))
 }
 
+/// Content type of metrics.
+pub(crate) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
 async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     let size = shared.store.size().await.ok().flatten();
-    let headers = [(
-        "content-type",
-        "application/openmetrics-text; version=1.0.0; charset=utf-8",
-    )];
+    let headers = [("content-type", OPEN_METRICS)];
     (
         headers,
         shared.metrics.render(size, shared.store.damaged_records()),
