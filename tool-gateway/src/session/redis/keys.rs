@@ -1,7 +1,7 @@
 //! [`ClientKeys`]: the names of a client's keys in Redis.
 
 use crate::session::chain::Digest;
-use crate::session::lease::Lease;
+use crate::session::lease::{Lease, Progress};
 
 /// Name of the key with the secret of all gateways, which is the only key without a client and without a lifetime.
 pub(super) const SECRET: &str = "tg1:secret";
@@ -95,6 +95,15 @@ impl ClientKeys {
             self.log(lease.request, lease.sample),
             self.leases(),
         ]
+    }
+
+    /// Returns the key of the parts of a segment, which are stored before the segment.
+    pub(super) fn parts(&self, progress: &Progress) -> String {
+        let Progress {
+            lease, restart, at, ..
+        } = progress;
+        let request = self.key('M', &digits(lease.request));
+        format!("{request}:{}:{}:{restart}:{at}", lease.sample, lease.fence)
     }
 
     pub(super) fn log(&self, request: Digest, sample: u64) -> String {

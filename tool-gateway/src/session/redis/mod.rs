@@ -74,6 +74,9 @@ pub struct RedisStore {
 /// Time for which the progress of a request is kept after its last change.
 const LOG_TIME: Duration = Duration::from_secs(24 * 3600);
 
+/// Time for which the parts of a segment are kept without their last part.
+const PARTS_TIME: Duration = Duration::from_secs(60);
+
 /// Maximum number of turns that one script loads.
 const MAX_LOADED: usize = 1024;
 
@@ -240,33 +243,46 @@ impl RedisStore {
 
     /// Reads a log. Returns `None` if the log is damaged, or was written with another encryption key.
     fn segments(&self, key: &str, log: ScriptReply) -> Result<Option<Vec<Vec<u8>>>, StoreError> {
-        let mut segments = Vec::new();
-        for segment in log.list()? {
-            match self.packing.unpack(key, &segment.bytes()?) {
-                Ok(segment) => segments.push(segment),
-                Err(error) => {
-                    self.damaged.report_log(&error);
-                    return Ok(None);
-                }
-            }
-        }
-        Ok(Some(segments))
+        let parts = log.list()?.into_iter().map(ScriptReply::bytes);
+        let parts = parts.collect::<Result<Vec<_>, StoreError>>()?;
+        let segments = self.packing.unpack_parts(key, parts);
+        Ok(segments
+            .inspect_err(|error| self.damaged.report_log(error))
+            .ok())
     }
 
-    /// Returns the arguments of a segment in the scripts: the fence, the restart, the position, the segment, whether it is the last one, the
-    /// time of a lease, and the time for which a log is kept.
-    fn segment(&self, keys: &ClientKeys, progress: &Progress) -> Result<[Vec<u8>; 7], StoreError> {
+    /// Stores the parts of a large segment before its last part. Returns the key of the parts, and the arguments of the segment in the
+    /// scripts: the fence, the restart, the position, the last part, whether it is the last segment, the time of a lease, the time for which a
+    /// log is kept, the number of the other parts, and the size of all parts.
+    async fn segment(
+        &self,
+        keys: &ClientKeys,
+        progress: &Progress,
+    ) -> Result<(String, [Vec<u8>; 9]), StoreError> {
         let lease = progress.lease;
         let log = keys.log(lease.request, lease.sample);
-        Ok([
+        let key = [keys.parts(progress)];
+        let mut parts = self.packing.pack_parts(&log, &progress.segment)?;
+        let size: usize = parts.iter().map(Vec::len).sum();
+        let last = parts.pop().unwrap_or_default();
+        let count = parts.len();
+        for (number, part) in (1..).zip(parts) {
+            let arguments = [decimal(number), part, milliseconds(PARTS_TIME)];
+            self.link.run(&self.scripts.part, &key, &arguments).await?;
+        }
+        let arguments = [
             decimal(lease.fence),
             decimal(u64::from(progress.restart)),
             decimal(progress.at),
-            self.packing.pack(&log, &progress.segment)?,
+            last,
             flag(progress.is_last),
             milliseconds(LEASE_TIME),
             milliseconds(LOG_TIME),
-        ])
+            decimal(count as u64),
+            decimal(size as u64),
+        ];
+        let [key] = key;
+        Ok((key, arguments))
     }
 
     async fn find_entries(&self, client: Digest, lookup: &Lookup<'_>) -> Result<FoundEntries, StoreError> {
@@ -381,6 +397,13 @@ impl RedisStore {
             Some(Progress { lease, .. }) => keys.of_lease(*lease),
             None => [sizes.clone(), sizes.clone(), sizes.clone(), sizes.clone()],
         };
+        let (parts, segment) = match &saved.progress {
+            Some(progress) => {
+                let (parts, segment) = self.segment(&keys, progress).await?;
+                (parts, segment.to_vec())
+            }
+            None => (sizes.clone(), vec![Vec::new()]),
+        };
         let mut all = vec![
             turn,
             keys.point(record.point()),
@@ -393,6 +416,7 @@ impl RedisStore {
             log,
             leases,
             keys.samples_by_end(),
+            parts,
         ];
         all.extend(saved.calls.iter().map(|call| keys.call(*call)));
         all.extend(saved.keys.iter().map(|name| keys.name(*name)));
@@ -409,10 +433,7 @@ impl RedisStore {
             decimal(self.max_bytes_per_client),
             decimal(saved.calls.len() as u64),
         ];
-        match &saved.progress {
-            Some(progress) => arguments.extend(self.segment(&keys, progress)?),
-            None => arguments.push(Vec::new()),
-        }
+        arguments.extend(segment);
         let (state, number, more) = self
             .write(&self.scripts.save, &all, &arguments, saved.precedes_effects)
             .await?;
@@ -462,6 +483,7 @@ impl RedisStore {
     async fn append_segment(&self, client: Digest, progress: Progress) -> Result<Appended, StoreError> {
         let keys = ClientKeys::new(client);
         let [samples, sample, log, leases] = keys.of_lease(progress.lease);
+        let (parts, segment) = self.segment(&keys, &progress).await?;
         let all = [
             samples,
             sample,
@@ -470,8 +492,9 @@ impl RedisStore {
             keys.sizes(),
             keys.order(),
             keys.samples_by_end(),
+            parts,
         ];
-        let mut arguments = self.segment(&keys, &progress)?.to_vec();
+        let mut arguments = segment.to_vec();
         arguments.push(decimal(self.max_bytes_per_client));
         let (state, number, _) = self
             .write(&self.scripts.append, &all, &arguments, progress.precedes_effects)

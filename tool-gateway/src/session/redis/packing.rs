@@ -25,13 +25,32 @@ const PLAIN: u8 = 0;
 /// First byte of a record that is compressed with zstd. The next four bytes are the size before the compression.
 const ZSTD: u8 = 1;
 
+/// First byte of a part of a packed record before its last part.
+const PART: u8 = 3;
+
+/// First byte of the last part of a packed record.
+const LAST_PART: u8 = 4;
+
+/// Maximum size of a part in bytes, without its first byte. Redis executes no other command while it receives or sends a value.
+const MAX_PART: usize = 16 << 20;
+
 /// First byte of an encrypted record, before the nonce and the encrypted form of the record that is compressed or not.
 const ENCRYPTED: u8 = 2;
 
 /// Converts records between their bytes and the form in which they are stored.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Packing {
     key: Option<Arc<LessSafeKey>>,
+    max_part: usize,
+}
+
+impl Default for Packing {
+    fn default() -> Self {
+        Self {
+            key: None,
+            max_part: MAX_PART,
+        }
+    }
 }
 
 impl fmt::Debug for Packing {
@@ -50,7 +69,54 @@ impl Packing {
         let key = UnboundKey::new(&AES_256_GCM, key).ok();
         Self {
             key: key.map(|key| Arc::new(LessSafeKey::new(key))),
+            ..Self::default()
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_max_part(mut self, bytes: usize) -> Self {
+        self.max_part = bytes;
+        self
+    }
+
+    /// Packs a record that is stored under a key, in one or more parts.
+    pub(super) fn pack_parts(&self, name: &str, record: &[u8]) -> Result<Vec<Vec<u8>>, StoreError> {
+        let packed = self.pack(name, record)?;
+        if packed.len() <= self.max_part {
+            return Ok(vec![packed]);
+        }
+        let count = packed.len().div_ceil(self.max_part);
+        let parts = packed.chunks(self.max_part).enumerate();
+        Ok(parts
+            .map(|(at, part)| {
+                let kind = if at + 1 == count { LAST_PART } else { PART };
+                [&[kind], part].concat()
+            })
+            .collect())
+    }
+
+    /// Unpacks records that were stored under a key, each in one or more parts.
+    pub(super) fn unpack_parts(
+        &self,
+        name: &str,
+        parts: impl IntoIterator<Item = Vec<u8>>,
+    ) -> Result<Vec<Vec<u8>>, StoreError> {
+        let (mut records, mut begun) = (Vec::new(), Vec::new());
+        for part in parts {
+            match part.split_first() {
+                Some((&PART, part)) => begun.extend_from_slice(part),
+                Some((&LAST_PART, part)) => {
+                    begun.extend_from_slice(part);
+                    records.push(self.unpack(name, &std::mem::take(&mut begun))?);
+                }
+                _ if begun.is_empty() => records.push(self.unpack(name, &part)?),
+                _ => break,
+            }
+        }
+        if begun.is_empty() {
+            return Ok(records);
+        }
+        Err(damaged("a part is missing"))
     }
 
     /// Packs a record that is stored under a key.
@@ -183,6 +249,26 @@ mod tests {
             for length in 0..packed.len() {
                 assert!(packing.unpack("name", &packed[..length]).is_err(), "{length}");
             }
+        }
+    }
+
+    #[test]
+    fn large_records_are_packed_in_parts() {
+        for packing in [Packing::default(), Packing::encrypted(&[7; 32])] {
+            let packing = packing.with_max_part(100);
+            let records = [5_usize, 99, 400, 901].map(|length| crate::random::bytes::<901>()[..length].to_vec());
+            let parts = |record: &Vec<u8>| packing.pack_parts("name", record).unwrap();
+            let all: Vec<_> = records.iter().flat_map(parts).collect();
+            assert!(all.len() > 12 && all.iter().all(|part| part.len() <= 101));
+            assert_eq!(packing.unpack_parts("name", all.clone()).unwrap(), records);
+            let without = |lost: usize| {
+                let mut rest = all.clone();
+                rest.remove(lost);
+                packing.unpack_parts("name", rest)
+            };
+            assert!(without(all.len() - 1).is_err());
+            // A record without encryption is shorter without a part.
+            assert!(without(all.len() - 2).is_err() || packing.key.is_none());
         }
     }
 

@@ -35,7 +35,7 @@ local function take(number, is_reused)
   redis.call('HSET', sample, 'fence', fence, 'owner', instance, 'until', digits(now + ARGV[3]), 'client', digits(now + ARGV[4]))
   redis.call('HDEL', sample, 'done', 'seen')
   if is_reused then
-    redis.call('HDEL', sample, 'log_fence', 'log_restart', 'log_bytes', 'key')
+    redis.call('HDEL', sample, 'log_fence', 'log_restart', 'log_bytes', 'log_parts', 'key')
     redis.call('DEL', log)
   end
   if idempotency_key ~= '' then

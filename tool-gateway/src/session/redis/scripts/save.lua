@@ -1,12 +1,12 @@
 -- KEYS: turn, point, turns of the session, session, sessions by expiration, sizes, samples of the request, sample, log, leases of the client,
--- samples by the end of their time, then calls, then names. ARGV: id, session, random token of the operation, record, revision, time to
+-- samples by the end of their time, parts of the segment before its last part, then calls, then names. ARGV: id, session, random token of the operation, record, revision, time to
 -- live, whether the turn is suspended, size in bytes,
--- maximum number of turns and of bytes of the client, number of calls, then '' or the fence, and with a fence: restart, position, segment,
--- whether it is the last one, time of a lease, time for which a log is kept.
+-- maximum number of turns and of bytes of the client, number of calls, then '' or the fence, and with a fence: restart, position, last
+-- part of the segment, whether it is the last segment, time of a lease, time for which a log is kept, number of the other parts, size of all parts.
 local id, session, token = ARGV[1], ARGV[2], ARGV[3]
 local ttl, size = tonumber(ARGV[6]), tonumber(ARGV[8])
 local max_turns, max_bytes = tonumber(ARGV[9]), tonumber(ARGV[10])
-local last_call = 11 + tonumber(ARGV[11])
+local last_call = 12 + tonumber(ARGV[11])
 local life = ttl * (ARGV[7] == '1' and 4 or 1)
 local kept = ttl * 4 + math.ceil(ttl / 4)
 local max_keys = 64
@@ -42,13 +42,20 @@ if revision ~= tonumber(ARGV[5]) then
 end
 local segment, replaces
 if ARGV[12] ~= '' then
-  local state, detail = check_segment(KEYS[8], KEYS[9], ARGV[12], ARGV[13], tonumber(ARGV[14]), #ARGV[15])
+  local state, detail = check_segment(KEYS[8], KEYS[9], ARGV[12], ARGV[13], tonumber(ARGV[14]), tonumber(ARGV[20]))
   if state == 'new' then
     replaces = detail
+    local parts = read_parts(KEYS[12], tonumber(ARGV[19]))
+    if not parts then
+      return { 'gap', 0 }
+    end
     segment = {
       fence = ARGV[12],
       restart = ARGV[13],
       bytes = ARGV[15],
+      parts = parts,
+      stored_parts = KEYS[12],
+      size = tonumber(ARGV[20]),
       is_last = ARGV[16] == '1',
       lease = tonumber(ARGV[17]),
       kept = ARGV[18],
@@ -64,7 +71,7 @@ if not is_known then
 end
 local room = make_room({
   turns = revision > 0 and 0 or 1,
-  bytes = size - (revision > 0 and tonumber(stored[3]) or 0) + (segment and #segment.bytes or 0),
+  bytes = size - (revision > 0 and tonumber(stored[3]) or 0) + (segment and segment.size or 0),
   max_turns = max_turns,
   max_bytes = max_bytes,
   session = session,
@@ -83,7 +90,7 @@ elseif is_replaced then
   unlink_turn(id)
 end
 local calls = {}
-for i = 12, last_call do
+for i = 13, last_call do
   calls[#calls + 1] = name_of(KEYS[i])
   redis.call('SET', KEYS[i], id, 'PX', kept)
 end

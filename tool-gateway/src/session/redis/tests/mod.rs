@@ -13,6 +13,7 @@ mod redis_server;
 #[allow(dead_code, unreachable_pub, reason = "shared with other suites")]
 mod redis_proxy;
 mod requirements;
+mod parts;
 mod speed;
 mod nodes;
 #[cfg(unix)]
