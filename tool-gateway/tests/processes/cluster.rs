@@ -16,7 +16,7 @@ pub(crate) struct Cluster {
     pub(crate) two: GatewayProcess,
     pub(crate) upstream: Upstream,
     runs: PathBuf,
-    _redis: RedisServer,
+    redis: Option<RedisServer>,
 }
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -39,8 +39,20 @@ impl Cluster {
             two: GatewayProcess::start(&settings),
             upstream,
             runs,
-            _redis: redis,
+            redis: Some(redis),
         })
+    }
+
+    /// Kills the server of Redis, and starts an empty one in its place.
+    pub(crate) fn restart_redis(&mut self) {
+        let port = self.redis.take().unwrap().port();
+        self.redis = RedisServer::start_on(port, &[]);
+    }
+
+    /// Returns the number of requests of which Redis has the lease.
+    pub(crate) fn leases(&self) -> usize {
+        let keys = self.redis.as_ref().unwrap().run(&["KEYS", "tg1:*:A"]);
+        keys.texts().len()
     }
 
     fn lines(&self, prefix: &str) -> Vec<String> {

@@ -133,6 +133,38 @@ async fn turn_continues_while_its_owner_hangs() {
     is_continued_in(&PHASES, "-STOP").await;
 }
 
+/// The owner renews its lease on the new server, stores its progress again, and ends the turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn turn_continues_after_redis_has_restarted_empty() {
+    let Some(mut cluster) = Cluster::start().await else {
+        return;
+    };
+    let mut conversation = Conversation::new(&[json!([call("write", "a", 8_000)]), json!("Done.")]);
+    let owner = tokio::spawn({
+        let (address, body) = (cluster.one.address.clone(), conversation.body.to_string());
+        async move { crate::http::send(&address, "POST", "/v1/messages", &[], body.as_bytes()).await }
+    });
+    until(|| !cluster.begun().is_empty()).await;
+    cluster.restart_redis();
+    until(|| cluster.leases() > 0).await;
+    let retried = conversation.retry(&cluster.two).await;
+    let first = owner.await.unwrap().unwrap();
+    assert_eq!((first.status, text(&first)), (200, "Done.".to_owned()));
+    assert_eq!(
+        (first.json(), first.session().0),
+        (retried.json(), retried.session().0)
+    );
+    assert_eq!(cluster.begun(), ["write a"]);
+    // The other gateway finds the turn.
+    conversation.answer(&first);
+    conversation.plan(&[json!("Next.")]);
+    let next = conversation.ask(&cluster.two).await;
+    assert_eq!(
+        (text(&next), next.session().0),
+        ("Next.".to_owned(), first.session().0)
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn turn_ends_before_its_owner_stops() {
     is_continued_in(&[Phase::Calling], "-TERM").await;

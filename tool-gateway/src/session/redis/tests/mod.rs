@@ -17,6 +17,8 @@ mod parts;
 mod speed;
 mod nodes;
 #[cfg(unix)]
+mod failover;
+#[cfg(unix)]
 mod replicas;
 mod random_operations;
 mod large_clients;

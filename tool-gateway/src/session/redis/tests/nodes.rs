@@ -9,16 +9,24 @@ use crate::session::store::{LeaseOutcome, LeaseRequest, SessionStore as _};
 use crate::session::tests::{conformance, digest, ids, save, save_with, session_of_key, turn, turn_of_call};
 
 /// Three primaries.
-struct Nodes([RedisServer; 3]);
+pub(super) struct Nodes(pub(super) [RedisServer; 3]);
+
+/// Starts a server with a port for the other servers of its cluster.
+pub(super) fn node(options: &[&str]) -> Option<(RedisServer, String)> {
+    let cluster_port = super::redis_server::free_port().to_string();
+    let in_cluster = ["--cluster-enabled", "yes", "--cluster-port", &cluster_port];
+    let server = RedisServer::start_with(&[&in_cluster, options].concat())?;
+    Some((server, cluster_port))
+}
 
 impl Nodes {
     fn start() -> Option<Self> {
-        let node = || {
-            let cluster_port = super::redis_server::free_port().to_string();
-            RedisServer::start_with(&["--cluster-enabled", "yes", "--cluster-port", &cluster_port])
-                .map(|server| (server, cluster_port))
-        };
-        let nodes = [node()?, node()?, node()?];
+        Self::start_with(&[])
+    }
+
+    /// Starts servers with further options.
+    pub(super) fn start_with(options: &[&str]) -> Option<Self> {
+        let nodes = [node(options)?, node(options)?, node(options)?];
         let slots = [("0", "5460"), ("5461", "10922"), ("10923", "16383")];
         for (index, ((server, _), (first, last))) in nodes.iter().zip(slots).enumerate() {
             server.run(&["CLUSTER", "SET-CONFIG-EPOCH", &(index + 1).to_string()]);
@@ -47,7 +55,7 @@ impl Nodes {
         Some(nodes)
     }
 
-    fn store(&self) -> RedisStore {
+    pub(super) fn store(&self) -> RedisStore {
         let url = format!("redis+cluster://127.0.0.1:{}", self.0[0].port());
         RedisStore::new(&url.parse().unwrap(), None).unwrap()
     }
