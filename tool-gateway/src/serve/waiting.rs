@@ -213,7 +213,10 @@ mod tests {
         for (path, status) in [("/healthz", 200), ("/readyz", 503), ("/metrics", 200)] {
             let response = get(address, path).await;
             assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
-            assert_eq!(response.contains("tool_gateway_store_errors_total "), path == "/metrics");
+            assert_eq!(
+                response.contains("tool_gateway_store_errors_total "),
+                path == "/metrics"
+            );
         }
         late.answers.store(true, Ordering::Relaxed);
         let metrics = started.await.unwrap();

@@ -220,9 +220,7 @@ impl LocalLeases {
             sample: number,
             fence: sample.fence,
         };
-        let SampleLog {
-            segments, fence, ..
-        } = &sample.log;
+        let SampleLog { segments, fence, .. } = &sample.log;
         let (log, log_fence) = (segments.clone(), *fence);
         samples.insert(number, sample);
         LeaseOutcome::Taken {

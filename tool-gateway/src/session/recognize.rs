@@ -130,9 +130,7 @@ async fn look_up(
     let group_of = |at: usize| latest_calls.get(at).map(|(index, _)| *index);
     let unreadable = found.unreadable_call.and_then(group_of);
     let named = found.session;
-    let minted = found
-        .call
-        .and_then(|(at, turn)| Some((group_of(at)?, turn)));
+    let minted = found.call.and_then(|(at, turn)| Some((group_of(at)?, turn)));
     let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
     let expected = expected.cloned();
     let candidates =

@@ -64,7 +64,8 @@ async fn turn_with_a_call_has_few_round_trips() {
             let commands = proxy.take_commands();
             eprintln!("{is_stream} {turn}: {} round trips", commands.len());
             let of_lookups = lookups(&lab).await - before;
-            assert_eq!(of_lookups, 1);
+            // The gateway has the records of its own turns.
+            assert!(of_lookups <= 1, "{of_lookups}");
             // The first turn sends the scripts.
             if is_stream {
                 assert!(commands.len() <= MOST, "{commands:?}");

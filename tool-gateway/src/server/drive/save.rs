@@ -23,7 +23,12 @@ pub(crate) async fn save(
     revision: u64,
     progress: Option<Progress>,
 ) -> Result<u64, SaveError> {
-    write(shared, client, saved_turn(shared, client, record, revision, progress)).await
+    write(
+        shared,
+        client,
+        saved_turn(shared, client, record, revision, progress),
+    )
+    .await
 }
 
 /// Stores a suspended turn in place of this revision, before calls that must not be repeated begin. Returns the new revision.

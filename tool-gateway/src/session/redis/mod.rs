@@ -246,9 +246,7 @@ impl RedisStore {
         let parts = log.list()?.into_iter().map(ScriptReply::bytes);
         let parts = parts.collect::<Result<Vec<_>, StoreError>>()?;
         let segments = self.packing.unpack_parts(key, parts);
-        Ok(segments
-            .inspect_err(|error| self.damaged.report_log(error))
-            .ok())
+        Ok(segments.inspect_err(|error| self.damaged.report_log(error)).ok())
     }
 
     /// Stores the parts of a large segment before its last part. Returns the key of the parts, and the arguments of the segment in the

@@ -256,7 +256,8 @@ mod tests {
     fn large_records_are_packed_in_parts() {
         for packing in [Packing::default(), Packing::encrypted(&[7; 32])] {
             let packing = packing.with_max_part(100);
-            let records = [5_usize, 99, 400, 901].map(|length| crate::random::bytes::<901>()[..length].to_vec());
+            let records =
+                [5_usize, 99, 400, 901].map(|length| crate::random::bytes::<901>()[..length].to_vec());
             let parts = |record: &Vec<u8>| packing.pack_parts("name", record).unwrap();
             let all: Vec<_> = records.iter().flat_map(parts).collect();
             assert!(all.len() > 12 && all.iter().all(|part| part.len() <= 101));

@@ -23,6 +23,7 @@ fn documented_commands_are_the_commands_of_the_store() {
         session,
         save,
         prolong,
+        part,
         append,
         claim,
         renew,
@@ -30,7 +31,7 @@ fn documented_commands_are_the_commands_of_the_store() {
         has_lease,
     } = Scripts::new();
     let scripts = [
-        find, load, session, save, prolong, append, claim, renew, release, has_lease,
+        find, load, session, save, prolong, part, append, claim, renew, release, has_lease,
     ];
     let of_scripts = scripts.iter().flat_map(|script| {
         let calls = script.code.split("redis.call('").skip(1);

@@ -45,9 +45,7 @@ async fn replica_continues_after_the_death_of_its_primary() {
     owner.run(&["CLUSTER", "MEET", "127.0.0.1", &port, &cluster_port]);
     let id = owner.run(&["CLUSTER", "MYID"]).text().to_owned();
     // The replica learns of its primary from the messages of the other servers.
-    replica.wait(|replica| {
-        replica.run(&["CLUSTER", "REPLICATE", &id]) == RedisReply::Text("OK".to_owned())
-    });
+    replica.wait(|replica| replica.run(&["CLUSTER", "REPLICATE", &id]) == RedisReply::Text("OK".to_owned()));
     replica.wait(|replica| {
         let info = replica.run(&["INFO", "replication"]);
         info.text().contains("master_link_status:up")
@@ -72,7 +70,11 @@ async fn replica_continues_after_the_death_of_its_primary() {
         let role = replica.run(&["ROLE"]);
         let is_primary = |part: &RedisReply| *part == RedisReply::Text("master".to_owned());
         let is_promoted = matches!(&role, RedisReply::List(parts) if parts.first().is_some_and(is_primary));
-        is_promoted && replica.run(&["CLUSTER", "INFO"]).text().contains("cluster_state:ok")
+        is_promoted
+            && replica
+                .run(&["CLUSTER", "INFO"])
+                .text()
+                .contains("cluster_state:ok")
     });
     // An operation has two seconds, and later ones fail at once for a time. The store finds the new primary without a restart.
     let renewed = async {

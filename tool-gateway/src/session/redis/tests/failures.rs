@@ -277,7 +277,9 @@ async fn unreadable_progress_is_counted_and_another_sample_is_claimed() {
         assert_eq!((lease.sample, is_last), (0, lease == first));
         later.release(digest("client"), lease, false).await.unwrap();
         let claimed = claim(2, request, &[lease.sample]).await;
-        assert!(matches!(claimed, LeaseOutcome::Taken { lease, log, .. } if lease.sample == 1 && log.is_empty()));
+        assert!(
+            matches!(claimed, LeaseOutcome::Taken { lease, log, .. } if lease.sample == 1 && log.is_empty())
+        );
     }
     assert_eq!(later.damaged_records(), 2);
     let claimed = claim(1, "complete", &[]).await;

@@ -61,7 +61,10 @@ async fn large_segments_are_appended_in_parts() {
     let size = server.run(&["HGET", &keys.sample(lease), "log_bytes"]);
     // Each record and each part has a byte in front.
     assert_eq!(size.text(), (50 + 450 + 60 + 250 + 4 + 8).to_string());
-    assert_eq!(append(&store, lease, 5, b"later").await, Appended::Gap { have: 4 });
+    assert_eq!(
+        append(&store, lease, 5, b"later").await,
+        Appended::Gap { have: 4 }
+    );
     match claim(&store).await {
         LeaseOutcome::Taken { log, .. } => assert_eq!(log, segments),
         other => panic!("{other:?}"),
