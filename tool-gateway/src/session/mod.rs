@@ -4,7 +4,7 @@
 //!
 //! | requirements | crate |
 //! |---|---|
-//! | `compute_session_hash` | [`Digest`], a chain of them over the history: `session/chain.rs` |
+//! | `compute_session_hash` | [`Digest`], a chain of them over the history: `session/message_groups.rs` |
 //! | `extract_new_messages` | the messages after the last known turn: `session/recognize.rs` |
 //! | `hash_to_session`, `find_session_by_hash` | [`SessionStore::find`](store::SessionStore::find) |
 //! | `store_hash_mapping` | [`SessionStore::save`](store::SessionStore::save) |
@@ -19,6 +19,7 @@ pub(crate) mod canonical_text;
 pub(crate) mod canonical;
 pub(crate) mod principal;
 pub(crate) mod chain;
+pub(crate) mod message_groups;
 pub(crate) mod minted_id;
 pub mod record;
 pub(crate) mod store_error;

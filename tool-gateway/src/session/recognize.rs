@@ -7,10 +7,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::added_defaults::without_added;
-use super::chain::{AnswerContent, ChainKey, Digest, Group, Groups, exact_chain, groups};
+use super::chain::{ChainKey, Digest};
 use super::client::{Client, call_digest, key_digest};
 use super::finder::Finder;
 use super::known_history::{Found, IsDeclared, KnownHistory, LastKnown, Match, choose};
+use super::message_groups::{AnswerContent, Group, Groups, exact_chain, groups};
 use super::record::{SessionId, Turn};
 use super::store::{Lookup, MAX_TURNS_OF_POINT, SessionStore, StoreError};
 use crate::wire::block::{Block, BlockText};

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::thinking::without_thinking;
-use crate::session::chain::{ChainKey, Digest, Group};
+use crate::session::chain::{ChainKey, Digest};
+use crate::session::message_groups::Group;
 use crate::session::recognize::Recognized;
 use crate::session::record::{Call, Origin, Owner, SystemMessage, TrueMessage, Turn};
 use crate::session::texts::{BegunEnd, Divided, ends_in_visible};

@@ -3,7 +3,8 @@
 use super::conversation::TurnConversation;
 use crate::server::turns::job::Job;
 use crate::server::turns::session_state::StateMap;
-use crate::session::chain::{AnswerContent, ChainKey, Digest};
+use crate::session::chain::{ChainKey, Digest};
+use crate::session::message_groups::AnswerContent;
 use crate::session::record::{Origin, Turn};
 use crate::turn::action::Answer;
 use crate::turn::thinking::remove_thinking;

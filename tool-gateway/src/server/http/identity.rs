@@ -4,8 +4,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::server::turns::shared::Shared;
-use crate::session::chain::{Digest, exact_chain};
+use crate::session::chain::Digest;
 use crate::session::client::Client;
+use crate::session::message_groups::exact_chain;
 use crate::session::recognize::Recognized;
 use crate::wire::request::MessagesRequest;
 

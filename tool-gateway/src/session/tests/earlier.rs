@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{Folder, save_for, turn};
-use crate::session::chain::{AnswerContent, ChainKey, exact_chain, groups};
+use crate::session::chain::ChainKey;
 use crate::session::client::{Client, call_digest};
 use crate::session::encoding::encode;
 use crate::session::file::FileStore;
 use crate::session::known_history::Found;
+use crate::session::message_groups::{AnswerContent, exact_chain, groups};
 use crate::session::principal::Principal;
 use crate::session::recognize::recognize;
 use crate::session::record::{TrueMessage, Turn};

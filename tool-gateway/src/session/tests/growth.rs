@@ -8,11 +8,12 @@ use super::{
     Folder, Random, digest, finder, is_long, save, save_for, save_with, session_of_key, turn, turn_of_call,
     turns, work,
 };
-use crate::session::chain::{ChainKey, groups};
+use crate::session::chain::ChainKey;
 use crate::session::client::Client;
 use crate::session::file::FileStore;
 use crate::session::known_history::Found;
 use crate::session::memory::MemoryStore;
+use crate::session::message_groups::groups;
 use crate::session::principal::Principal;
 use crate::session::recognize::recognize;
 use crate::session::record::{SessionId, Turn};

@@ -8,9 +8,10 @@ use futures_util::FutureExt as _;
 use serde_json::Map;
 
 use super::model::{CLIENT_RESULT, Conversation, Part, internal_result, result};
-use crate::session::chain::{AnswerContent, ChainKey};
+use crate::session::chain::ChainKey;
 use crate::session::client::{Client, call_digest};
 use crate::session::memory::MemoryStore;
+use crate::session::message_groups::AnswerContent;
 use crate::session::principal::Principal;
 use crate::session::recognize::{Recognized, recognize};
 use crate::session::record::{SessionId, Turn};
