@@ -21,7 +21,8 @@ mod serve;
 mod commands;
 
 pub use commands::run;
-pub use server::http::gateway::{Gateway, Turns};
+pub use server::http::gateway::Gateway;
+pub use server::http::running_turns::Turns;
 pub use settings::offload::{InvalidOffload, Offload};
 pub use settings::unknown_tool::UnknownTool;
 pub use turn::ownership::{Offer, Ownership};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::server::http::gateway::Turns;
+use crate::server::http::running_turns::Turns;
 use crate::session::record::SessionId;
 use crate::session::store::{Reach, SessionStore};
 use crate::settings::bash::Commands;

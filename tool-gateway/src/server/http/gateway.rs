@@ -15,8 +15,8 @@ use tool_runtime::repair::FormatFixing;
 use tool_runtime::{CancellationToken, Policy, ToolRegistry};
 
 use super::routes;
+use super::running_turns::Turns;
 use crate::server::access::byte_budget::ByteBudget;
-use crate::server::access::client_limits::ClientLimits;
 use crate::server::expiry;
 use crate::server::generations::ClientTools;
 use crate::server::mcp::McpServers;
@@ -28,12 +28,10 @@ use crate::server::offload::sweep;
 use crate::server::turns::claims::Claims;
 use crate::server::turns::lease_keeper::Leases;
 use crate::server::turns::shared::Shared;
-use crate::server::turns::turn_table::TurnTable;
 use crate::session::chain::ChainKey;
 use crate::session::database::create_folder;
 use crate::session::memory::MemoryStore;
 use crate::session::principal::Principal;
-use crate::session::record::SessionId;
 use crate::session::store::{Reach, SessionStore};
 use crate::settings::Settings;
 use crate::settings::client_keys::ClientKey;
@@ -524,13 +522,7 @@ impl Gateway {
 
     /// Returns the running turns, for a graceful shutdown. Call this method before [`router`](Self::router).
     pub fn turns(&self) -> Turns {
-        Turns {
-            running: Arc::clone(&self.shared.turns),
-            requests: Arc::clone(&self.shared.client_limits),
-            leases: Arc::clone(&self.shared.leases),
-            draining: self.shared.draining.clone(),
-            closing: self.shared.closing.clone(),
-        }
+        Turns::new(&self.shared)
     }
 
     /// Builds the routes of the API. Nest it, layer it, or serve it with `axum::serve`.
@@ -611,58 +603,6 @@ impl fmt::Debug for Gateway {
             .finish_non_exhaustive()
     }
 }
-
-/// Running turns of a [`Gateway`]. A call that must not be interrupted continues after its client has disconnected, so turns may still run
-/// after the server has stopped.
-#[derive(Debug, Clone)]
-pub struct Turns {
-    running: Arc<TurnTable>,
-    requests: Arc<ClientLimits>,
-    leases: Arc<Leases>,
-    draining: CancellationToken,
-    closing: CancellationToken,
-}
-
-impl Turns {
-    /// Makes `/readyz` respond with 503, so that a load balancer sends new requests to other gateways. This gateway serves all requests until
-    /// [`close`](Self::close).
-    pub fn drain(&self) {
-        self.draining.cancel();
-    }
-
-    /// Stops the admission of turns. `/readyz` and requests for the upstream are then answered with 503.
-    pub fn close(&self) {
-        self.closing.cancel();
-    }
-
-    /// Waits until all turns have ended, and are stored.
-    pub async fn ended(&self) {
-        self.running.until_all_ended().await;
-        self.requests.until_saved().await;
-    }
-
-    /// Releases the leases of turns that still run, in a store of several gateways: another gateway continues the turns at once, and reports
-    /// calls that must not be repeated as interrupted. Call this method before the process ends.
-    pub async fn release(&self) {
-        // A lease that is not released ends later.
-        let _ = tokio::time::timeout(RELEASE_TIME, self.leases.release()).await;
-    }
-
-    /// Returns whether a turn of this session runs, or has failed and may continue with a retry.
-    pub(crate) fn has_active(&self, session: &SessionId) -> bool {
-        self.running.has_active(session)
-    }
-
-    /// Waits until no response is being sent, and all answers are stored.
-    pub(crate) async fn answered(&self) {
-        self.requests.until_idle().await;
-        self.requests.until_saved().await;
-        self.leases.until_released().await;
-    }
-}
-
-/// Maximum time for the release of leases.
-const RELEASE_TIME: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {

@@ -10,4 +10,5 @@ mod account;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp_endpoint;
 pub(crate) mod routes;
+pub(crate) mod running_turns;
 pub(crate) mod gateway;
