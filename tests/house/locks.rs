@@ -169,7 +169,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     // A table that only grows.
     ("tool-gateway/src/settings/permissions.rs", &["RwLock"]),
-    ("tool-gateway/src/session/memory.rs", &["Mutex", "MutexGuard"]),
+    ("tool-gateway/src/session/memory/mod.rs", &["Mutex", "MutexGuard"]),
     (
         "tool-gateway/src/session/record_cache.rs",
         &["Mutex", "MutexGuard"],
