@@ -12,4 +12,4 @@ pub(crate) mod reader;
 mod message_scan;
 pub(crate) mod scanned_events;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,29 +1,14 @@
 //! Completions with calls in their text, streamed in pieces and whole.
 
-use std::path::Path;
-
 use tool_runtime::repair::calls::{Format, Formats};
 
 use super::*;
 use crate::upstream::TextCallRules;
 use crate::upstream::text_calls::reader::TextCallReader;
+use crate::upstream::text_calls::tests::rows::{rows, tools};
 
 fn request() -> Value {
-    let text = json!({ "type": "string" });
-    let weather = json!({ "type": "object", "properties": {
-        "city": text, "days": { "type": "integer" }, "note": { "type": ["string", "null"] },
-        "tags": { "type": "array", "items": text }, "options": { "type": "object" }, "metric": { "type": "boolean" },
-    } });
-    let none = json!({ "type": "object", "properties": {} });
-    let file = json!({ "type": "object", "properties": { "path": text, "content": text } });
-    let tools = [
-        ("get_weather", &weather),
-        ("write", &file),
-        ("get_time", &none),
-        ("math.add", &none),
-        ("read:file", &none),
-    ];
-    let tools: Vec<_> = tools
+    let tools: Vec<_> = tools()
         .iter()
         .map(
             |(name, schema)| json!({ "type": "function", "function": { "name": name, "parameters": schema } }),
@@ -161,31 +146,6 @@ fn completion(text: &str, finish_reason: &str) -> String {
 fn whole(text: &str, expected: &ExpectedCalls) -> ReadChoice {
     let completion = completion(text, "stop");
     ReadChoice::read_whole(&recovered_completion(&completion, expected).unwrap_or(completion))
-}
-
-/// Returns the formats and the texts of the rows in `tests/repair/calls.txt`.
-fn rows() -> Vec<(Formats, String)> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/repair/calls.txt");
-    let table = std::fs::read_to_string(file).unwrap();
-    let mut rows: Vec<(Formats, String)> = Vec::new();
-    for line in table.lines() {
-        if let Some(names) = line.strip_prefix("@ ") {
-            let formats = names
-                .split_whitespace()
-                .map(|name| name.parse::<Format>().unwrap());
-            rows.last_mut().unwrap().0 = formats.collect();
-        } else if let Some(text) = line.strip_prefix('<') {
-            let (_, row) = rows.last_mut().unwrap();
-            row.push_str(text.strip_prefix(' ').unwrap_or(text));
-            row.push('\n');
-        } else if !line.is_empty() && !line.starts_with(['#', '>', '|', '!']) {
-            rows.push((Formats::ALL, String::new()));
-        }
-    }
-    for (_, text) in &mut rows {
-        text.pop();
-    }
-    rows
 }
 
 #[test]

@@ -5,19 +5,15 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::played::Played;
+use crate::session::tests::Random;
 use crate::upstream::openai::response::expected::ExpectedResponse;
 
 /// A generator of choices, which a test can repeat.
-struct Choices(u64);
+struct Choices(Random);
 
 impl Choices {
     fn below(&mut self, limit: usize) -> usize {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % limit as u64).unwrap()
+        self.0.below(limit)
     }
 
     fn pick(&mut self, items: &[&str]) -> String {
@@ -94,7 +90,7 @@ impl Choices {
 #[tokio::test]
 async fn random_streams_have_legal_events_and_no_incomplete_call() {
     for seed in 0..3000 {
-        let mut choices = Choices(seed);
+        let mut choices = Choices(Random(seed));
         let mut stream = String::new();
         for _ in 0..=choices.below(12) {
             let _ = write!(stream, "{}", choices.frame());

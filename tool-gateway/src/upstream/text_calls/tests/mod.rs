@@ -1,6 +1,7 @@
 //! Messages with calls in their text, streamed in pieces and whole.
 
-use std::path::Path;
+mod pieces;
+pub(crate) mod rows;
 
 use serde_json::{Map, Value, json};
 use tool_runtime::repair::calls::{Format, Formats};
@@ -16,23 +17,9 @@ use crate::wire::event::StreamEvent;
 use crate::wire::fields::RawFields;
 use crate::wire::message::WholeMessage;
 
-/// Request with the tools of the rows in `tests/repair/calls.txt`.
+/// Request with the tools of the rows.
 fn request() -> Value {
-    let text = json!({ "type": "string" });
-    let weather = json!({ "type": "object", "properties": {
-        "city": text, "days": { "type": "integer" }, "note": { "type": ["string", "null"] },
-        "tags": { "type": "array", "items": text }, "options": { "type": "object" }, "metric": { "type": "boolean" },
-    } });
-    let none = json!({ "type": "object", "properties": {} });
-    let file = json!({ "type": "object", "properties": { "path": text, "content": text } });
-    let tools = [
-        ("get_weather", &weather),
-        ("write", &file),
-        ("get_time", &none),
-        ("math.add", &none),
-        ("read:file", &none),
-    ];
-    let tools: Vec<_> = tools
+    let tools: Vec<_> = rows::tools()
         .iter()
         .map(|(name, schema)| json!({ "name": name, "input_schema": schema }))
         .collect();
@@ -213,55 +200,6 @@ fn whole_text(text: &str, expected: &ExpectedCalls) -> Read {
         "id": "m", "content": [{ "type": "text", "text": text }], "stop_reason": "end_turn", "usage": {},
     });
     whole(&message, expected.clone())
-}
-
-/// Returns the formats and the texts of the rows in `tests/repair/calls.txt`.
-fn rows() -> Vec<(Formats, String)> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/repair/calls.txt");
-    let table = std::fs::read_to_string(file).unwrap();
-    let mut rows: Vec<(Formats, String)> = Vec::new();
-    for line in table.lines() {
-        if let Some(names) = line.strip_prefix("@ ") {
-            let formats = names
-                .split_whitespace()
-                .map(|name| name.parse::<Format>().unwrap());
-            rows.last_mut().unwrap().0 = formats.collect();
-        } else if let Some(text) = line.strip_prefix('<') {
-            let (_, row) = rows.last_mut().unwrap();
-            row.push_str(text.strip_prefix(' ').unwrap_or(text));
-            row.push('\n');
-        } else if !line.is_empty() && !line.starts_with(['#', '>', '|', '!']) {
-            rows.push((Formats::ALL, String::new()));
-        }
-    }
-    for (_, text) in &mut rows {
-        text.pop();
-    }
-    rows
-}
-
-#[test]
-fn every_row_at_every_split_equals_the_whole() {
-    let rows = rows();
-    assert!(rows.len() >= 80);
-    let mut recovered = 0;
-    for (formats, text) in rows {
-        let calls = expected(formats);
-        let expected = whole_text(&text, &calls);
-        let is_call = expected.stop_reason() == "tool_use";
-        recovered += usize::from(is_call);
-        if !is_call {
-            assert_eq!(expected.content, [json!({ "type": "text", "text": text })]);
-        }
-        for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
-            let (first, rest) = text.split_at(at);
-            assert_eq!(streamed(&[first, rest], &calls), expected, "{first:?} {rest:?}");
-        }
-        let characters: Vec<String> = text.chars().map(String::from).collect();
-        let characters: Vec<&str> = characters.iter().map(String::as_str).collect();
-        assert_eq!(streamed(&characters, &calls), expected, "{text:?}");
-    }
-    assert!(recovered >= 40, "{recovered}");
 }
 
 const CALL: &str =
@@ -591,83 +529,6 @@ fn a_call_of_the_server_after_the_text_releases_it() {
 
 fn text_block_start() -> Value {
     block(0, &text_block(), &[])[0].clone()
-}
-
-/// A generator of choices, which a test can repeat.
-struct Choices(u64);
-
-impl Choices {
-    fn below(&mut self, limit: usize) -> usize {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % limit as u64).unwrap()
-    }
-}
-
-const FRAGMENTS: [&str; 24] = [
-    "<tool_call>",
-    "</tool_call>",
-    "<function=get_time>",
-    "</function>",
-    "<parameter=city>",
-    "</parameter>",
-    "[TOOL_CALLS]",
-    "get_time",
-    "(",
-    ")",
-    "{\"name\": \"get_time\", \"arguments\": {}}",
-    "{\"name\": \"get_weather\", ",
-    "\"arguments\": {\"city\": \"",
-    "\"}}",
-    "<think>",
-    "</think>",
-    "```",
-    "`",
-    "\n",
-    " ",
-    "é",
-    "the tool",
-    "<",
-    "[get_time()]",
-];
-
-#[test]
-fn random_messages_in_random_pieces_equal_the_whole() {
-    let count = if std::env::var_os("GATEWAY_LONG").is_some() {
-        200_000
-    } else {
-        3_000
-    };
-    let (mut choices, mut recovered) = (Choices(34), 0);
-    let calls = expected(Formats::ALL);
-    for _ in 0..count {
-        let length = choices.below(8) + 1;
-        let text: String = (0..length)
-            .map(|_| FRAGMENTS[choices.below(FRAGMENTS.len())])
-            .collect();
-        let expected = whole_text(&text, &calls);
-        if expected.stop_reason() == "tool_use" {
-            recovered += 1;
-        } else {
-            assert_eq!(expected.content, [json!({ "type": "text", "text": text })]);
-        }
-        let mut pieces = Vec::new();
-        let mut rest = text.as_str();
-        while !rest.is_empty() {
-            let mut end = (choices.below(12) + 1).min(rest.len());
-            while !rest.is_char_boundary(end) {
-                end += 1;
-            }
-            let (piece, after) = rest.split_at(end);
-            pieces.push(piece);
-            rest = after;
-        }
-        assert_eq!(streamed(&pieces, &calls), expected, "{pieces:?}");
-    }
-    assert!(recovered > count / 100, "{recovered}");
 }
 
 #[test]
