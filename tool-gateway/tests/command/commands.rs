@@ -1,29 +1,21 @@
 //! `tool-gateway serve` with `[tools.bash]`: commands have no keys, are logged, and end with the program.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::{Child, Stdio};
-use std::sync::mpsc;
-use std::thread::{self, sleep};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::http::post_messages;
 use crate::program::{Directory, command, run};
+use crate::serving::Serving;
 
 /// Secrets of the gateway's environment.
 const SECRETS: [&str; 3] = ["sk-upstream-4711", "client-key-4712", "other-4713"];
 
 /// A running program with a workspace, a script of commands, and its temporary files in one directory.
-struct Server {
-    process: Child,
-    address: String,
-    /// Lines of the start message.
-    started: String,
-    log: mpsc::Receiver<String>,
-}
+struct Server(Serving);
 
 impl Server {
     /// Starts the program. The model runs the commands, one in each round.
@@ -49,36 +41,14 @@ impl Server {
             path.join("work").display()
         );
         let config = directory.file("gateway.toml", config);
-        let mut process = command(&["serve", "--listen", "127.0.0.1:0", "--config", &config])
+        let mut command = command(&["serve", "--listen", "127.0.0.1:0", "--config", &config]);
+        command
             .args(["--upstream-kind", "script", "--script", &script])
             .env("ANTHROPIC_API_KEY", SECRETS[0])
             .env("TOOL_GATEWAY_CLIENT_KEYS", format!("ada={}", SECRETS[1]))
             .env("SOME_TOKEN", SECRETS[2])
-            .env("TMPDIR", path.join("tmp"))
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(process.stderr.take().unwrap());
-        let mut started = String::new();
-        while !started.contains("sandbox: ") {
-            assert!(lines.read_line(&mut started).unwrap() > 0, "{started}");
-        }
-        let address = started
-            .lines()
-            .find_map(|line| line.strip_prefix("listening on http://"));
-        let address = address.unwrap().to_owned();
-        let (sender, log) = mpsc::channel();
-        thread::spawn(move || {
-            let mut rest = String::new();
-            let _ = lines.read_to_string(&mut rest);
-            let _ = sender.send(rest);
-        });
-        Self {
-            process,
-            address,
-            started,
-            log,
-        }
+            .env("TMPDIR", path.join("tmp"));
+        Self(Serving::start(&mut command, "sandbox: "))
     }
 
     /// Runs the script, and returns the response.
@@ -86,28 +56,20 @@ impl Server {
         let body =
             json!({ "model": "demo", "max_tokens": 64, "messages": [{ "role": "user", "content": "Run." }] });
         let headers = format!("x-api-key: {}\r\n", SECRETS[1]);
-        let answer = post_messages(&self.address, &headers, &body);
+        let answer = post_messages(&self.0.address, &headers, &body);
         assert!(answer.contains("Done."), "{answer}");
         answer
     }
 
     fn signal(&self, signal: rustix::process::Signal) {
-        let id = i32::try_from(self.process.id()).unwrap();
+        let id = i32::try_from(self.0.id()).unwrap();
         let id = rustix::process::Pid::from_raw(id).unwrap();
         rustix::process::kill_process(id, signal).unwrap();
     }
 
     /// Waits for the end of the program, and returns its log.
-    fn end(mut self) -> String {
-        self.process.wait().unwrap();
-        self.log.recv().unwrap()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+    fn end(self) -> String {
+        self.0.until_end().join("\n")
     }
 }
 
@@ -162,7 +124,7 @@ fn keys_of_the_gateway_are_in_no_environment_output_or_log() {
             .unwrap()
             .contains("TERM=dumb")
     );
-    if server.started.contains("no signals to other processes") {
+    if server.0.started.contains("no signals to other processes") {
         assert_eq!(fs::read_to_string(work.join("parent.txt")).unwrap(), "");
         assert!(
             fs::read_to_string(work.join("refused.txt"))
@@ -172,13 +134,13 @@ fn keys_of_the_gateway_are_in_no_environment_output_or_log() {
     } else {
         eprintln!(
             "SKIPPED: this kernel does not confine commands completely: {}",
-            server.started
+            server.0.started
         );
     }
     until(|| processes(&directory).is_empty());
     let files = contents(&work) + &contents(&directory.path().join("tmp"));
     server.signal(rustix::process::Signal::TERM);
-    let started = server.started.clone();
+    let started = server.0.started.clone();
     let log = server.end();
     for secret in SECRETS {
         assert!(

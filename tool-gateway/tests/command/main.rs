@@ -11,6 +11,7 @@
 #[path = "../../../tool-cli/tests/command/program.rs"]
 mod program;
 mod http;
+mod serving;
 mod usage;
 #[path = "../../../tool-cli/tests/command/readme.rs"]
 mod readme;

@@ -1,8 +1,7 @@
 //! Connections of `serve`: proxies, certificates and keys for the upstream, and its listeners.
 
-use std::io::{BufRead as _, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::Child;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -11,6 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::program::{Directory, command};
+use crate::serving::Serving;
 
 const CERTIFICATE: &[u8] = include_bytes!("../upstream/localhost.certificate.der");
 const KEY: &[u8] = include_bytes!("../upstream/localhost.key.der");
@@ -80,63 +80,26 @@ fn proxy(target: SocketAddr) -> (SocketAddr, Receiver<String>) {
     (address, heads)
 }
 
-/// A gateway that runs until it is dropped.
-struct Server {
-    program: Child,
-    /// The lines printed at the start.
-    started: Vec<String>,
-}
-
-impl Server {
-    fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        let mut program = command(&[&["serve"], arguments].concat());
-        for variable in [
-            "ANTHROPIC_API_KEY",
-            "TOOL_GATEWAY_CLIENT_KEYS",
-            "ALL_PROXY",
-            "SSL_CERT_DIR",
-            "HTTPS_PROXY",
-            "HTTP_PROXY",
-            "http_proxy",
-            "https_proxy",
-            "all_proxy",
-            "RUST_LOG",
-            "NO_PROXY",
-            "no_proxy",
-        ] {
-            program.env_remove(variable);
-        }
-        let mut program = program
-            .envs(variables.iter().copied())
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        let log = BufReader::new(program.stderr.take().unwrap()).lines();
-        let mut started = Vec::new();
-        for line in log.map(Result::unwrap) {
-            let is_last = line.starts_with("upstream: ");
-            started.push(line);
-            if is_last {
-                break;
-            }
-        }
-        assert!(started.len() >= 4, "{started:?}");
-        Self { program, started }
+/// Starts a gateway without proxies, certificates and keys but these.
+fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Serving {
+    let mut program = command(&[&["serve"], arguments].concat());
+    for variable in [
+        "ANTHROPIC_API_KEY",
+        "TOOL_GATEWAY_CLIENT_KEYS",
+        "ALL_PROXY",
+        "SSL_CERT_DIR",
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+        "RUST_LOG",
+        "NO_PROXY",
+        "no_proxy",
+    ] {
+        program.env_remove(variable);
     }
-
-    fn address(&self) -> &str {
-        let mut lines = self.started.iter();
-        lines
-            .find_map(|line| line.strip_prefix("listening on http://"))
-            .unwrap()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.program.kill().unwrap();
-        self.program.wait().unwrap();
-    }
+    Serving::start(program.envs(variables.iter().copied()), "upstream: ")
 }
 
 fn get(address: &str, path: &str) -> String {
@@ -170,8 +133,8 @@ fn upstreams_are_reached_with_own_certificates_keys_and_proxies() {
         // A server that does not speak HTTP.
         (&[trusted, token, ("HTTP_PROXY", &proxy)], false),
     ] {
-        let gateway = Server::start(&arguments, variables);
-        let answer = get(gateway.address(), "/v1/models");
+        let gateway = start(&arguments, variables);
+        let answer = get(&gateway.address, "/v1/models");
         assert!(answer.ends_with("{\"data\":[]}"), "{answer}");
         let head = heads.recv().unwrap();
         assert!(
@@ -193,13 +156,9 @@ fn upstreams_are_reached_with_own_certificates_keys_and_proxies() {
         }
     }
     // Without the certificate. A file that is missing is a warning.
-    let gateway = Server::start(&arguments, &[("SSL_CERT_FILE", "/nowhere.pem")]);
-    assert!(
-        gateway.started.concat().contains("SSL_CERT_FILE"),
-        "{:?}",
-        gateway.started
-    );
-    let answer = get(gateway.address(), "/v1/models");
+    let gateway = start(&arguments, &[("SSL_CERT_FILE", "/nowhere.pem")]);
+    assert!(gateway.started.contains("SSL_CERT_FILE"), "{:?}", gateway.started);
+    let answer = get(&gateway.address, "/v1/models");
     assert!(
         answer.starts_with("HTTP/1.1 502 ") && answer.contains("certificate"),
         "{answer}"
@@ -235,8 +194,8 @@ fn http_upstreams_are_reached_through_the_proxy_for_http() {
         "http://models.test:8000/llm",
     ];
     for variable in ["HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
-        let gateway = Server::start(&arguments, &[(variable, &url)]);
-        let answer = get(gateway.address(), "/v1/models");
+        let gateway = start(&arguments, &[(variable, &url)]);
+        let answer = get(&gateway.address, "/v1/models");
         assert!(answer.ends_with("{\"data\":[]}"), "{answer}");
         let head = heads.recv().unwrap();
         assert!(
@@ -246,11 +205,11 @@ fn http_upstreams_are_reached_through_the_proxy_for_http() {
             "{head}"
         );
     }
-    let gateway = Server::start(&arguments, &[("HTTP_PROXY", &url), ("NO_PROXY", "models.test")]);
-    assert!(get(gateway.address(), "/v1/models").starts_with("HTTP/1.1 502 "));
+    let gateway = start(&arguments, &[("HTTP_PROXY", &url), ("NO_PROXY", "models.test")]);
+    assert!(get(&gateway.address, "/v1/models").starts_with("HTTP/1.1 502 "));
     // Servers of this machine are reached directly.
     let (local, direct) = http_proxy();
-    let gateway = Server::start(
+    let gateway = start(
         &[
             "--listen",
             "127.0.0.1:0",
@@ -259,7 +218,7 @@ fn http_upstreams_are_reached_through_the_proxy_for_http() {
         ],
         &[("HTTP_PROXY", &url)],
     );
-    get(gateway.address(), "/v1/models");
+    get(&gateway.address, "/v1/models");
     assert!(direct.recv().unwrap().starts_with("get /v1/models http/1.1\r\n"));
     assert!(heads.try_recv().is_err());
     let output = command(&[&["serve"], &arguments[..]].concat())
@@ -300,8 +259,8 @@ fn keys_go_up_in_the_header_of_the_setting() {
             format!("listen = \"127.0.0.1:0\"\n[upstream]\nurl = \"https://localhost:{port}\"\n{auth}");
         let file = directory.file("gateway.toml", &text);
         let variables = [&[("SSL_CERT_FILE", PEM)], variables].concat();
-        let gateway = Server::start(&["--config", &file], &variables);
-        get(gateway.address(), "/v1/models");
+        let gateway = start(&["--config", &file], &variables);
+        get(&gateway.address, "/v1/models");
         let head = heads.recv().unwrap();
         assert!(head.contains(expected), "{auth} {variables:?}: {head}");
         let headers = head.matches("x-api-key").count() + head.matches("authorization").count();
@@ -316,21 +275,14 @@ fn routes_are_below_the_base_path_and_metrics_on_their_listener() {
         "gateway.toml",
         "listen = \"127.0.0.1:0\"\nbase_path = \"/llm/v2\"\nupstream.kind = \"script\"\nmetrics.listen = \"127.0.0.1:0\"\n",
     );
-    let mut program = command(&["serve", "--config", &file])
-        .env("TOOL_GATEWAY_CLIENT_KEYS", "ada=k1")
-        .stderr(std::process::Stdio::piped())
-        .spawn()
+    let mut program = command(&["serve", "--config", &file]);
+    let gateway = Serving::start(program.env("TOOL_GATEWAY_CLIENT_KEYS", "ada=k1"), "metrics: ");
+    let metrics = gateway
+        .started
+        .lines()
+        .find_map(|line| line.strip_prefix("metrics: http://"))
         .unwrap();
-    let log = BufReader::new(program.stderr.take().unwrap()).lines();
-    let mut lines = log.map(Result::unwrap);
-    let mut line = |wanted: &str| {
-        lines
-            .find_map(|line| Some(line.strip_prefix(wanted)?.to_owned()))
-            .unwrap()
-    };
-    let address = line("listening on http://");
-    let metrics = line("metrics: http://");
-    let (address, base_path) = address.split_once('/').unwrap();
+    let (address, base_path) = gateway.address.split_once('/').unwrap();
     assert_eq!(base_path, "llm/v2");
     for (path, status) in [
         ("/llm/v2/healthz", 200),
@@ -354,6 +306,4 @@ fn routes_are_below_the_base_path_and_metrics_on_their_listener() {
         "{answer}"
     );
     assert!(get(metrics, "/v1/tools").starts_with("HTTP/1.1 404 "));
-    program.kill().unwrap();
-    program.wait().unwrap();
 }

@@ -1,11 +1,26 @@
 //! `tool-gateway serve`, `tools` and `call`: results, and messages about wrong usage.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::program::{Directory, command, run};
+use crate::serving::{Serving, response};
+
+/// Creates a command of a server on a free port, with the default log and without client keys.
+fn serve(arguments: &[&str]) -> Command {
+    let mut command = command(&["serve"]);
+    command
+        .args(arguments)
+        .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
+        .env_remove("RUST_LOG");
+    command
+}
+
+const SCRIPT: [&str; 4] = ["--listen", "127.0.0.1:0", "--upstream-kind", "script"];
 
 #[test]
 fn startup_errors_state_the_solution() {
@@ -214,55 +229,20 @@ fn call_prints_its_result_and_its_warnings_separately() {
     assert!(ran.text().contains("'todos' array is required"), "{}", ran.text());
 }
 
-#[cfg(unix)]
 /// The log of a turn is one line, in JSON since standard error is not a terminal, and without contents and keys.
 ///
 /// R-GW-19
+#[cfg(unix)]
 #[test]
 fn log_has_one_line_for_each_turn_without_content() {
-    let arguments = [
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--upstream-kind",
-        "script",
-        "--offer",
-        "always",
-    ];
-    let mut server = command(&arguments)
-        .stderr(std::process::Stdio::piped())
-        .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
-        .env_remove("RUST_LOG")
-        .spawn()
-        .unwrap();
-    let mut log = BufReader::new(server.stderr.take().unwrap());
-    let mut line = String::new();
-    log.read_line(&mut line).unwrap();
-    let address = line
-        .trim_end()
-        .strip_prefix("listening on http://")
-        .unwrap()
-        .to_owned();
-    for wanted in ["tools: TodoWrite, TodoRead\n", "store: memory", "upstream: "] {
-        line.clear();
-        log.read_line(&mut line).unwrap();
-        assert!(line.starts_with(wanted), "{line}");
-    }
+    let server = Serving::start(serve(&SCRIPT).args(["--offer", "always"]), "upstream: ");
+    let started: Vec<&str> = server.started.lines().skip(1).collect();
+    assert_eq!(started[..2], ["tools: TodoWrite, TodoRead", "store: memory"]);
     let body = json!({ "model": "m", "max_tokens": 9, "messages": [{ "role": "user", "content": "secret question" }] });
-    let body = body.to_string();
-    let mut connection = TcpStream::connect(&address).unwrap();
-    write!(
-        connection,
-        "POST /v1/messages HTTP/1.1\r\nhost: {address}\r\nx-api-key: secret-key\r\nconnection: close\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer).unwrap();
+    let headers = "x-api-key: secret-key\r\ncontent-type: application/json\r\n";
+    let answer = server.ask("POST /v1/messages", headers, &body.to_string());
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    line.clear();
-    log.read_line(&mut line).unwrap();
+    let line = server.log_line();
     let turn: Value = serde_json::from_str(&line).unwrap();
     assert_eq!(
         [&turn["message"], &turn["found"], &turn["status"], &turn["tools"]],
@@ -274,14 +254,8 @@ fn log_has_one_line_for_each_turn_without_content() {
         assert!(turn[number].is_u64(), "{number}: {line}");
     }
     // A graceful shutdown.
-    let signal = std::process::Command::new("kill")
-        .args(["-TERM", &server.id().to_string()])
-        .status();
-    assert!(signal.unwrap().success());
-    assert!(server.wait().unwrap().success());
-    let mut rest = String::new();
-    log.read_to_string(&mut rest).unwrap();
-    assert_eq!(rest, "", "one line");
+    server.terminate();
+    assert_eq!(server.end(), [""; 0], "one line");
     assert!(!line.contains("secret"), "{line}");
 }
 
@@ -291,25 +265,8 @@ fn script_answers_chat_completions() {
     let readme = include_str!("../../README.md");
     let (_, after) = readme.split_once("/v1/chat/completions -H").unwrap();
     let body = after.split('\'').nth(3).unwrap();
-    let mut server = command(&["serve", "--listen", "127.0.0.1:0", "--upstream-kind", "script"])
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut log = BufReader::new(server.stderr.take().unwrap());
-    let mut line = String::new();
-    log.read_line(&mut line).unwrap();
-    let address = line.trim_end().strip_prefix("listening on http://").unwrap();
-    let mut connection = TcpStream::connect(address).unwrap();
-    write!(
-        connection,
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer).unwrap();
-    server.kill().unwrap();
-    server.wait().unwrap();
+    let server = Serving::start(&mut serve(&SCRIPT), "upstream: ");
+    let answer = server.ask("POST /v1/chat/completions", "", body);
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     assert!(answer.contains(r#""name":"TodoWrite""#), "{answer}");
     assert!(answer.contains("data: [DONE]"), "{answer}");
@@ -320,20 +277,9 @@ fn script_answers_chat_completions() {
 #[test]
 fn ends_in_order_as_soon_as_it_listens() {
     for _ in 0..10 {
-        let mut server = command(&["serve", "--listen", "127.0.0.1:0", "--upstream-kind", "script"])
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut log = BufReader::new(server.stderr.take().unwrap());
-        let mut line = String::new();
-        log.read_line(&mut line).unwrap();
-        assert!(line.starts_with("listening on "), "{line}");
-        let signal = std::process::Command::new("kill")
-            .args(["-TERM", &server.id().to_string()])
-            .status();
-        assert!(signal.unwrap().success());
-        let status = server.wait().unwrap();
-        assert!(status.success(), "{status}");
+        let server = Serving::start(&mut serve(&SCRIPT), "listening on ");
+        server.terminate();
+        server.end();
     }
 }
 
@@ -341,61 +287,28 @@ fn ends_in_order_as_soon_as_it_listens() {
 #[test]
 #[cfg(not(feature = "otlp"))]
 fn logs_that_spans_are_not_sent() {
-    let mut server = command(&["serve", "--listen", "127.0.0.1:0", "--upstream-kind", "script"])
-        .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let log = BufReader::new(server.stderr.take().unwrap());
-    let traces = log
-        .lines()
-        .find_map(|line| Some(line.unwrap().strip_prefix("traces: ")?.to_owned()));
-    server.kill().unwrap();
-    server.wait().unwrap();
-    let expected = "not sent to http://collector:4318 (OTEL_EXPORTER_OTLP_ENDPOINT): this program was built without its feature `otlp`";
-    assert_eq!(traces.as_deref(), Some(expected));
+    let mut command = serve(&SCRIPT);
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318");
+    let server = Serving::start(&mut command, "traces: ");
+    let expected = "\ntraces: not sent to http://collector:4318 (OTEL_EXPORTER_OTLP_ENDPOINT): this program was built without its feature `otlp`\n";
+    assert!(server.started.ends_with(expected), "{}", server.started);
 }
 
 /// The log of a response of `OpenAI`'s APIs: a line for the repaired call, and a line for the response.
 #[test]
 fn log_of_repaired_responses_is_without_content() {
-    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", upstream.local_addr().unwrap());
-    std::thread::spawn(move || {
-        let (mut connection, _) = upstream.accept().unwrap();
-        let _ = connection.read(&mut [0; 4096]).unwrap();
-        let body = r#"{"choices":[{"message":{"tool_calls":[
-            {"id":"call_1","function":{"name":"TodoWrite","arguments":"{'a': 'secret answer'}"}},
-            {"id":"call_2","function":{"name":"Bash","arguments":"{'a': 'secret answer'}"}}]}}]}"#;
-        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length";
-        write!(connection, "{head}: {}\r\n\r\n{body}", body.len()).unwrap();
-    });
-    let mut server = command(&["serve", "--listen", "127.0.0.1:0", "--upstream", &url])
-        .stderr(std::process::Stdio::piped())
-        .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
-        .env_remove("RUST_LOG")
-        .env("ANTHROPIC_API_KEY", "secret-key")
-        .spawn()
-        .unwrap();
-    let mut log = BufReader::new(server.stderr.take().unwrap())
-        .lines()
-        .map(Result::unwrap);
-    let first = log.next().unwrap();
-    let address = first.strip_prefix("listening on http://").unwrap();
-    let mut connection = TcpStream::connect(address).unwrap();
+    let body = r#"{"choices":[{"message":{"tool_calls":[
+        {"id":"call_1","function":{"name":"TodoWrite","arguments":"{'a': 'secret answer'}"}},
+        {"id":"call_2","function":{"name":"Bash","arguments":"{'a': 'secret answer'}"}}]}}]}"#;
+    let url = upstream("200 OK", body);
+    let mut command = serve(&["--listen", "127.0.0.1:0", "--upstream", &url]);
+    command.env("ANTHROPIC_API_KEY", "secret-key");
+    let server = Serving::start(&mut command, "upstream: ");
     let body = r#"{"messages":[{"role":"user","content":"secret question"}]}"#;
-    write!(
-        connection,
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer).unwrap();
+    let answer = server.ask("POST /v1/chat/completions", "", body);
     assert!(answer.contains(r#"{\"a\": \"secret answer\"}"#), "{answer}");
-    server.kill().unwrap();
-    server.wait().unwrap();
-    let lines: Vec<String> = log.filter(|line| line.starts_with('{')).collect();
+    let mut lines = server.kill();
+    lines.retain(|line| line.starts_with('{'));
     let [call, response] = [0, 1].map(|line| serde_json::from_str::<Value>(&lines[line]).unwrap());
     assert_eq!(
         [&call["message"], &call["tool"], &call["call"]],
@@ -412,49 +325,49 @@ fn log_of_repaired_responses_is_without_content() {
     assert!(!lines.concat().contains("secret"), "{lines:?}");
 }
 
+/// Starts an upstream that responds to one request. Returns its URL.
+fn upstream(status: &'static str, body: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (connection, _) = listener.accept().unwrap();
+        respond(connection, status, body);
+    });
+    url
+}
+
+/// Reads a request, and responds to it.
+fn respond(mut connection: TcpStream, status: &str, body: &str) {
+    let _ = connection.read(&mut [0; 4096]).unwrap();
+    let head = "content-type: application/json\r\ncontent-length";
+    write!(
+        connection,
+        "HTTP/1.1 {status}\r\n{head}: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+}
+
 /// The start message has the source of the key, and the log the variable of a refused key, but never the key.
 #[test]
 fn refused_key_is_logged_with_its_variable() {
     for (kind, variable) in [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")] {
-        let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", upstream.local_addr().unwrap());
-        std::thread::spawn(move || {
-            let (mut connection, _) = upstream.accept().unwrap();
-            let _ = connection.read(&mut [0; 4096]).unwrap();
-            let head = "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\ncontent-length";
-            write!(connection, "{head}: 2\r\n\r\n{{}}").unwrap();
-        });
-        let arguments = [
-            "serve",
+        let url = upstream("401 Unauthorized", "{}");
+        let mut command = serve(&[
             "--listen",
             "127.0.0.1:0",
             "--upstream-kind",
             kind,
             "--upstream",
             &url,
-        ];
-        let mut server = command(&arguments)
-            .stderr(std::process::Stdio::piped())
-            .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
-            .env_remove("RUST_LOG")
-            .env(variable, "secret-key")
-            .spawn()
-            .unwrap();
-        let mut log = BufReader::new(server.stderr.take().unwrap())
-            .lines()
-            .map(Result::unwrap);
-        let first = log.next().unwrap();
-        let address = first.strip_prefix("listening on http://").unwrap();
-        let mut connection = TcpStream::connect(address).unwrap();
-        let request = "GET /v1/models HTTP/1.1\r\nanthropic-version: 2023-06-01\r\nconnection: close";
-        write!(connection, "{request}\r\nhost: {address}\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        server.kill().unwrap();
-        server.wait().unwrap();
-        let log: Vec<String> = log.collect();
-        let start = format!("upstream: {url}, key of {variable}");
-        assert!(log.contains(&start), "{log:?}");
+        ]);
+        command.env(variable, "secret-key");
+        let server = Serving::start(&mut command, "upstream: ");
+        let start = format!("upstream: {url}, key of {variable}\n");
+        assert!(server.started.ends_with(&start), "{}", server.started);
+        assert!(!server.started.contains("secret"), "{}", server.started);
+        server.ask("GET /v1/models", "anthropic-version: 2023-06-01\r\n", "");
+        let log = server.kill();
         let is_refused = |line: &&String| line.contains("the upstream refused the gateway's key");
         let refused = log.iter().find(is_refused).unwrap();
         let refused: Value = serde_json::from_str(refused).unwrap();
@@ -466,60 +379,31 @@ fn refused_key_is_logged_with_its_variable() {
     }
 }
 
+#[cfg(unix)]
+const REQUEST: &str = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"}]}"#;
+
 /// A load balancer that still sends requests here reads 503 instead of a refused connection.
 #[cfg(unix)]
 #[test]
 fn listens_until_the_last_answer_when_it_is_stopped() {
     let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", upstream.local_addr().unwrap());
-    let mut server = command(&["serve", "--listen", "127.0.0.1:0", "--upstream", &url])
-        .stderr(std::process::Stdio::piped())
-        .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
-        .spawn()
-        .unwrap();
-    let mut log = BufReader::new(server.stderr.take().unwrap());
-    let mut line = String::new();
-    log.read_line(&mut line).unwrap();
-    let address = line.trim_end().strip_prefix("listening on http://").unwrap();
-    let request = |head: &str, body: &str| {
-        let mut connection = TcpStream::connect(address).unwrap();
-        write!(
-            connection,
-            "{head} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-            body.len()
-        )
-        .unwrap();
-        connection
-    };
-    let answer = |mut connection: TcpStream| {
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        answer
-    };
-    let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"}]}"#;
-    let open = request("POST /v1/messages", body);
-    let (mut asked, _) = upstream.accept().unwrap();
-    let _ = asked.read(&mut [0; 4096]).unwrap();
-    let signal = std::process::Command::new("kill")
-        .args(["-TERM", &server.id().to_string()])
-        .status();
-    assert!(signal.unwrap().success());
+    let mut command = serve(&["--listen", "127.0.0.1:0", "--upstream", &url]);
+    let server = Serving::start(&mut command, "upstream: ");
+    let open = server.send("POST /v1/messages", "", REQUEST);
+    let (asked, _) = upstream.accept().unwrap();
+    server.terminate();
     // Until the signal arrives.
-    while answer(request("GET /readyz", "")).starts_with("HTTP/1.1 200") {}
-    for (head, body) in [("GET /readyz", ""), ("POST /v1/messages", body)] {
-        let refused = answer(request(head, body));
+    while server.ask("GET /readyz", "", "").starts_with("HTTP/1.1 200") {}
+    for (head, body) in [("GET /readyz", ""), ("POST /v1/messages", REQUEST)] {
+        let refused = server.ask(head, "", body);
         assert!(refused.starts_with("HTTP/1.1 503 "), "{head}: {refused}");
     }
     let message = r#"{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"late"}],"usage":{}}"#;
-    write!(
-        asked,
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{message}",
-        message.len()
-    )
-    .unwrap();
-    let answered = answer(open);
+    respond(asked, "200 OK", message);
+    let answered = response(open);
     assert!(answered.ends_with(message), "{answered}");
-    assert!(server.wait().unwrap().success());
+    server.end();
 }
 
 /// A load balancer removes the gateway before a request is rejected. A second signal ends the program.
@@ -531,60 +415,28 @@ fn serves_requests_for_a_time_after_the_signal() {
         "gateway.toml",
         "listen = \"127.0.0.1:0\"\nupstream.kind = \"script\"\nlimits.drain_seconds = 3600\n",
     );
-    let mut server = command(&["serve", "--config", &file])
-        .stderr(std::process::Stdio::piped())
-        .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
-        .spawn()
-        .unwrap();
-    let mut log = BufReader::new(server.stderr.take().unwrap());
-    let mut line = String::new();
-    log.read_line(&mut line).unwrap();
-    let address = line.trim_end().strip_prefix("listening on http://").unwrap();
-    let status = |head: &str, body: &str| {
-        let mut connection = TcpStream::connect(address).unwrap();
-        let length = body.len();
-        write!(
-            connection,
-            "{head} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
-        )
-        .unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        answer["HTTP/1.1 ".len()..].split(' ').next().unwrap().to_owned()
+    let server = Serving::start(&mut serve(&["--config", &file]), "upstream: ");
+    let has_status = |status: &str, head: &str, body: &str| {
+        let answer = server.ask(head, "", body);
+        answer.starts_with(&format!("HTTP/1.1 {status} "))
     };
-    let terminate = || {
-        let signal = std::process::Command::new("kill")
-            .args(["-TERM", &server.id().to_string()])
-            .status();
-        assert!(signal.unwrap().success());
-    };
-    terminate();
-    while status("GET /readyz", "") == "200" {}
-    assert_eq!(status("GET /readyz", ""), "503");
-    let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"}]}"#;
-    assert_eq!(status("POST /v1/messages", body), "200");
-    terminate();
-    assert!(server.wait().unwrap().success());
+    server.terminate();
+    while has_status("200", "GET /readyz", "") {}
+    assert!(has_status("503", "GET /readyz", ""));
+    assert!(has_status("200", "POST /v1/messages", REQUEST));
+    server.terminate();
+    server.end();
 }
 
 /// A client that sends only a part of a request's headers does not keep its connection.
 #[test]
 fn a_connection_without_a_request_is_closed() {
-    let file = std::env::temp_dir().join(format!("tool-gateway-idle-{}.toml", std::process::id()));
-    std::fs::write(
-        &file,
+    let directory = Directory::new();
+    let file = directory.file(
+        "gateway.toml",
         "listen = \"127.0.0.1:0\"\nupstream.kind = \"script\"\n[limits]\nclient_idle_seconds = 1\nkeep_alive_seconds = 1\n",
-    )
-    .unwrap();
-    let mut server = command(&["serve", "--config", file.to_str().unwrap()])
-        .stderr(std::process::Stdio::piped())
-        .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
-        .spawn()
-        .unwrap();
-    let mut log = BufReader::new(server.stderr.take().unwrap());
-    let mut line = String::new();
-    log.read_line(&mut line).unwrap();
-    let address = line.trim_end().strip_prefix("listening on http://").unwrap();
+    );
+    let server = Serving::start(&mut serve(&["--config", &file]), "upstream: ");
     for (sent, answer) in [
         ("", ""),
         ("GET /healthz HTTP/1.1\r\nho", ""),
@@ -594,14 +446,13 @@ fn a_connection_without_a_request_is_closed() {
             "HTTP/1.1 200 OK",
         ),
     ] {
-        let begun = std::time::Instant::now();
-        let mut connection = TcpStream::connect(address).unwrap();
+        let begun = Instant::now();
+        let mut connection = TcpStream::connect(&server.address).unwrap();
         connection
-            .set_read_timeout(Some(std::time::Duration::from_secs(60)))
+            .set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();
         connection.write_all(sent.as_bytes()).unwrap();
-        let mut text = String::new();
-        connection.read_to_string(&mut text).unwrap();
+        let text = response(connection);
         assert!(text.starts_with(answer), "{sent:?}: {text}");
         assert!(
             begun.elapsed().as_millis() > 900,
@@ -609,7 +460,4 @@ fn a_connection_without_a_request_is_closed() {
             begun.elapsed()
         );
     }
-    server.kill().unwrap();
-    server.wait().unwrap();
-    std::fs::remove_file(file).unwrap();
 }

@@ -1,8 +1,7 @@
 //! Spans that `serve` sends to a collector.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::Child;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::program::command;
+use crate::serving::Serving;
 
 /// A request to a collector, with its head and its body.
 type Sent = (String, Vec<u8>);
@@ -50,83 +50,28 @@ fn request(connection: &mut TcpStream) -> Option<Sent> {
     Some((head, body))
 }
 
-/// A gateway whose spans are sent to this collector.
-struct Server {
-    program: Child,
-    address: String,
-    /// Lines printed at the start.
-    started: String,
-    log: BufReader<std::process::ChildStderr>,
+/// Starts a gateway whose spans are sent to a collector.
+fn start(variables: &[(&str, &str)]) -> Serving {
+    let mut command = command(&["serve", "--listen", "127.0.0.1:0"]);
+    command
+        .args(["--upstream-kind", "script", "--offer", "always"])
+        .envs(variables.iter().copied());
+    Serving::start(&mut command, "traces: ")
 }
 
-impl Server {
-    fn start(variables: &[(&str, &str)]) -> Self {
-        let arguments = [
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--upstream-kind",
-            "script",
-            "--offer",
-            "always",
-        ];
-        let mut program = command(&arguments)
-            .envs(variables.iter().copied())
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut log = BufReader::new(program.stderr.take().unwrap());
-        let mut lines = String::new();
-        while !lines.contains("\ntraces: ") {
-            assert_ne!(log.read_line(&mut lines).unwrap(), 0, "{lines}");
-        }
-        let address = lines.lines().next().unwrap();
-        let address = address.strip_prefix("listening on http://").unwrap().to_owned();
-        Self {
-            program,
-            address,
-            started: lines,
-            log,
-        }
-    }
-
-    /// Runs a turn with a call of the gateway, for a client with a trace.
-    fn take_a_turn(&self, parent: &str) {
-        let body = json!({ "model": "claude-x", "max_tokens": 9, "messages": [{ "role": "user", "content": "secret question" }] });
-        let body = body.to_string();
-        let mut connection = TcpStream::connect(&self.address).unwrap();
-        write!(
-            connection,
-            "POST /v1/messages HTTP/1.1\r\nhost: {}\r\nx-api-key: secret-key\r\nconnection: close\r\ntraceparent: {parent}\r\n\
-             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-            self.address,
-            body.len()
-        )
-        .unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    }
-
-    /// Shuts the gateway down gracefully. Returns the rest of its log.
-    fn end(mut self) -> String {
-        let signal = std::process::Command::new("kill")
-            .args(["-TERM", &self.program.id().to_string()])
-            .status();
-        assert!(signal.unwrap().success());
-        let mut rest = String::new();
-        self.log.read_to_string(&mut rest).unwrap();
-        assert!(self.program.wait().unwrap().success(), "{rest}");
-        rest
-    }
+/// Runs a turn with a call of the gateway, for a client with a trace.
+fn take_a_turn(server: &Serving, parent: &str) {
+    let body = json!({ "model": "claude-x", "max_tokens": 9, "messages": [{ "role": "user", "content": "secret question" }] });
+    let headers =
+        format!("x-api-key: secret-key\r\ntraceparent: {parent}\r\ncontent-type: application/json\r\n");
+    let answer = server.ask("POST /v1/messages", &headers, &body.to_string());
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
-/// Kills the program, also if the test fails.
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.program.kill();
-        let _ = self.program.wait();
-    }
+/// Shuts a gateway down gracefully. Returns the rest of its log.
+fn end(server: Serving) -> String {
+    server.terminate();
+    server.end().join("\n")
 }
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -144,13 +89,13 @@ fn attribute<'s>(span: &'s Value, name: &str) -> &'s Value {
 #[test]
 fn a_turn_is_a_part_of_its_clients_trace() {
     let (url, sent) = collector();
-    let server = Server::start(&[
+    let server = start(&[
         ("OTEL_EXPORTER_OTLP_ENDPOINT", &url),
         ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "x-collector-key=abc"),
     ]);
-    server.take_a_turn(&format!("00-{TRACE}-{CLIENT}-01"));
-    let log = server.end();
+    take_a_turn(&server, &format!("00-{TRACE}-{CLIENT}-01"));
+    let log = end(server);
     let mut spans = Vec::new();
     while let Ok((head, body)) = sent.recv_timeout(Duration::from_millis(10)) {
         assert!(
@@ -194,12 +139,12 @@ fn a_turn_is_a_part_of_its_clients_trace() {
 fn spans_are_sent_as_the_variables_say() {
     let (url, sent) = collector();
     let traces = format!("{url}/otlp");
-    let server = Server::start(&[
+    let server = start(&[
         ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &traces),
         ("OTEL_SERVICE_NAME", "front-gateway"),
     ]);
-    server.take_a_turn(&format!("00-{TRACE}-{CLIENT}-01"));
-    server.end();
+    take_a_turn(&server, &format!("00-{TRACE}-{CLIENT}-01"));
+    end(server);
     let (head, body) = sent.recv_timeout(Duration::from_secs(10)).unwrap();
     assert!(head.starts_with("post /otlp "), "{head}");
     assert!(head.contains("content-type: application/x-protobuf"), "{head}");
@@ -209,9 +154,9 @@ fn spans_are_sent_as_the_variables_say() {
         "{text}"
     );
     // The client decides whether its trace is recorded.
-    let server = Server::start(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
-    server.take_a_turn(&format!("00-{TRACE}-{CLIENT}-00"));
-    server.end();
+    let server = start(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
+    take_a_turn(&server, &format!("00-{TRACE}-{CLIENT}-00"));
+    end(server);
     assert!(sent.try_recv().is_err());
 }
 
@@ -219,10 +164,10 @@ fn spans_are_sent_as_the_variables_say() {
 fn credentials_of_a_collector_are_not_shown() {
     let (url, _sent) = collector();
     let url = url.replace("http://", "http://user:secret@");
-    let server = Server::start(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
+    let server = start(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
     assert!(!server.started.contains("secret"), "{}", server.started);
-    server.take_a_turn(&format!("00-{TRACE}-{CLIENT}-01"));
-    server.end();
+    take_a_turn(&server, &format!("00-{TRACE}-{CLIENT}-01"));
+    end(server);
 }
 
 #[test]
@@ -262,9 +207,9 @@ fn wrong_variables_are_errors_and_a_collector_that_is_down_is_a_warning() {
     let unused = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", unused.local_addr().unwrap());
     drop(unused);
-    let server = Server::start(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
-    server.take_a_turn(&format!("00-{TRACE}-{CLIENT}-01"));
-    let log = server.end();
+    let server = start(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
+    take_a_turn(&server, &format!("00-{TRACE}-{CLIENT}-01"));
+    let log = end(server);
     let warning =
         r#""level":"WARN","message":"the collector did not accept the spans","error":"connection refused""#;
     assert!(log.contains(warning), "{log}");

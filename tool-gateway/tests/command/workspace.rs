@@ -1,62 +1,25 @@
 //! `tool-gateway serve --workspace`: the gateway's tools read and write files of a folder.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::http::post_messages;
 use crate::program::{Directory, command, run};
+use crate::serving::Serving;
 
-/// A running program, which is stopped when dropped.
-struct Server {
-    process: Child,
-    address: String,
-    /// Lines of the start message.
-    started: String,
+/// Starts a gateway.
+fn start(arguments: &[&str]) -> Serving {
+    let mut command = command(&["serve", "--listen", "127.0.0.1:0"]);
+    let command = command.args(arguments).env_remove("TOOL_GATEWAY_CLIENT_KEYS");
+    Serving::start(command, "workspace: ")
 }
 
-impl Server {
-    fn start(arguments: &[&str]) -> Self {
-        let mut process = command(&["serve", "--listen", "127.0.0.1:0"])
-            .args(arguments)
-            .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut log = BufReader::new(process.stderr.take().unwrap());
-        let mut started = String::new();
-        while !started.contains("workspace: ") {
-            assert!(log.read_line(&mut started).unwrap() > 0, "{started}");
-        }
-        let address = started.lines().next().unwrap();
-        let address = address.strip_prefix("listening on http://").unwrap().to_owned();
-        Self {
-            process,
-            address,
-            started,
-        }
-    }
-
-    /// Sends a streamed request, and returns the events of the response.
-    fn ask(&self) -> String {
-        self.ask_as("")
-    }
-
-    /// Sends a request with further headers.
-    fn ask_as(&self, headers: &str) -> String {
-        let message = json!({ "role": "user", "content": "Greet the world in a file." });
-        let body = json!({ "model": "demo", "max_tokens": 1024, "stream": true, "messages": [message] });
-        post_messages(&self.address, headers, &body)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+/// Sends a streamed request with further headers, and returns the events of the response.
+fn ask(server: &Serving, headers: &str) -> String {
+    let message = json!({ "role": "user", "content": "Greet the world in a file." });
+    let body = json!({ "model": "demo", "max_tokens": 1024, "stream": true, "messages": [message] });
+    post_messages(&server.address, headers, &body)
 }
 
 fn script() -> String {
@@ -67,7 +30,7 @@ fn script() -> String {
 fn script_of_the_example_edits_a_file_in_a_streamed_turn() {
     let directory = Directory::new();
     let folder = directory.path().to_str().unwrap();
-    let server = Server::start(&[
+    let server = start(&[
         "--workspace",
         folder,
         "--write",
@@ -85,14 +48,14 @@ fn script_of_the_example_edits_a_file_in_a_streamed_turn() {
         "{}",
         server.started
     );
-    let answer = server.ask();
+    let answer = ask(&server, "");
     assert!(answer.contains("event: message_stop"), "{answer}");
     assert!(!answer.contains("tool_use"), "the client sees no call: {answer}");
     let text = fs::read_to_string(directory.path().join("hello.txt")).unwrap();
     assert_eq!(text, "Hello,\nworld!\n");
     // The script may run again: it reads the file before it replaces the file.
     fs::write(directory.path().join("hello.txt"), "Something else\n").unwrap();
-    server.ask();
+    ask(&server, "");
     let text = fs::read_to_string(directory.path().join("hello.txt")).unwrap();
     assert_eq!(text, "Hello,\nworld!\n");
 }
@@ -218,7 +181,7 @@ fn clients_of_a_shared_folder_have_their_own_tools() {
         ),
     );
     let config = directory.file("gateway.toml", config);
-    let server = Server::start(&[
+    let server = start(&[
         "--config",
         &config,
         "--upstream-kind",
@@ -227,7 +190,7 @@ fn clients_of_a_shared_folder_have_their_own_tools() {
         &script,
     ]);
     for (name, is_allowed) in [("bob", false), ("eve", false), ("ada", true)] {
-        server.ask_as(&format!("x-api-key: key-{name}\r\n"));
+        ask(&server, &format!("x-api-key: key-{name}\r\n"));
         assert_eq!(work.join("a.txt").exists(), is_allowed, "{name}");
     }
 }
