@@ -17,9 +17,7 @@ async fn another_gateway_continues_the_turn() {
     let instances = Instances::new(&turns);
     let chat = go();
     let later = async {
-        while instances.one.runs.begun().is_empty() {
-            wait(10).await;
-        }
+        instances.one.runs.until_begun(1).await;
         instances.is_cut.store(true, Ordering::SeqCst);
         let done = instances.two.ask_with(&chat.body, &[RETRY]).await;
         wait(10_000).await;
@@ -44,9 +42,7 @@ async fn lease_is_not_renewed() {
     let chat = go();
     let log = Log::start();
     let later = async {
-        while instances.one.runs.begun().is_empty() {
-            wait(10).await;
-        }
+        instances.one.runs.until_begun(1).await;
         instances.is_cut.store(true, Ordering::SeqCst);
     };
     let (first, ()) = tokio::join!(chat.ask(&instances.one), later);

@@ -28,6 +28,15 @@ async fn retry(lab: &Lab, chat: &Chat) -> Reply {
     lab.ask_with(&chat.body, &[RETRY]).await
 }
 
+/// Asserts that clients retry the request.
+fn assert_conflict(refused: &Reply) {
+    assert_eq!(
+        (refused.status.as_u16(), refused.error().0),
+        (409, "conflict_error")
+    );
+    assert_eq!(refused.headers["retry-after"], "2");
+}
+
 #[tokio::test(start_paused = true)]
 async fn turn_that_was_suspended_on_one_gateway_is_resumed_on_another() {
     let turns = [
@@ -57,7 +66,7 @@ async fn turn_that_was_suspended_on_one_gateway_is_resumed_on_another() {
 /// One request to the upstream, one run, and two equal answers.
 #[tokio::test(start_paused = true)]
 async fn retry_on_another_gateway_gets_the_answer_of_the_running_turn() {
-    let instances = Instances::new(&[says(&[slow_call("write", "a", 7_000)]), says(&[text("Done.")])]);
+    let instances = Instances::with_slow_write(7_000);
     let chat = go();
     let later = async {
         wait(100).await;
@@ -78,7 +87,7 @@ async fn retry_on_another_gateway_gets_the_answer_of_the_running_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn equal_requests_without_a_sign_of_a_retry_are_two_turns() {
-    let instances = Instances::new(&[says(&[slow_call("write", "a", 7_000)]), says(&[text("Done.")])]);
+    let instances = Instances::with_slow_write(7_000);
     let chat = go();
     let (first, second) = tokio::join!(chat.ask(&instances.one), chat.ask(&instances.two));
     assert_eq!(
@@ -130,11 +139,7 @@ async fn changed_suspended_turn_is_a_conflict_that_clients_retry() {
     let chat = suspend(&instances).await;
     instances.is_changed.store(true, Ordering::SeqCst);
     let refused = chat.ask(&instances.two).await;
-    assert_eq!(
-        (refused.status.as_u16(), refused.error().0),
-        (409, "conflict_error")
-    );
-    assert_eq!(refused.headers["retry-after"], "2");
+    assert_conflict(&refused);
     instances.is_changed.store(false, Ordering::SeqCst);
     assert_eq!(retry(&instances.two, &chat).await.text(), "Done.");
     assert_eq!(instances.one.runs.begun(), ["later a"]);
@@ -146,9 +151,7 @@ async fn abandoned_request_does_not_wait_for_deferred_calls() {
     let instances = Instances::new(&suspending());
     let chat = suspend(&instances).await;
     let later = async {
-        while instances.one.runs.begun().is_empty() {
-            wait(10).await;
-        }
+        instances.one.runs.until_begun(1).await;
         let left = tokio::time::timeout(Duration::from_secs(1), chat.ask(&instances.two)).await;
         assert!(left.is_err());
         let began = Instant::now();
@@ -172,12 +175,9 @@ async fn results_for_a_turn_whose_deferred_calls_run_on_another_gateway_are_a_co
         wait(100).await;
         let began = Instant::now();
         let refused = chat.ask(&instances.two).await;
+        assert_conflict(&refused);
         let message = "another gateway runs calls of this turn; retry the request";
-        assert_eq!(
-            (refused.status.as_u16(), refused.error()),
-            (409, ("conflict_error", message))
-        );
-        assert_eq!(refused.headers["retry-after"], "2");
+        assert_eq!(refused.error().1, message);
         assert!(began.elapsed() >= Duration::from_secs(5));
     };
     let (first, ()) = tokio::join!(chat.ask(&instances.one), later);
@@ -199,9 +199,7 @@ async fn retry_continues_after_the_lease_of_a_gateway_that_was_cut_off() {
     ]);
     let chat = go();
     let later = async {
-        while instances.one.runs.begun().is_empty() {
-            wait(10).await;
-        }
+        instances.one.runs.until_begun(1).await;
         instances.is_cut.store(true, Ordering::SeqCst);
         retry(&instances.two, &chat).await
     };
@@ -271,16 +269,12 @@ async fn retry_on_the_first_gateway_continues_from_the_steps_of_another() {
 /// The retry is repeated by SDKs.
 #[tokio::test(start_paused = true)]
 async fn retry_that_waits_too_long_for_another_gateway_is_a_conflict() {
-    let instances = Instances::new(&[says(&[slow_call("write", "a", 50_000)]), says(&[text("Done.")])]);
+    let instances = Instances::with_slow_write(50_000);
     let chat = go();
     let later = async {
         wait(100).await;
         let refused = retry(&instances.two, &chat).await;
-        assert_eq!(
-            (refused.status.as_u16(), refused.error().0),
-            (409, "conflict_error")
-        );
-        assert_eq!(refused.headers["retry-after"], "2");
+        assert_conflict(&refused);
         retry(&instances.two, &chat).await
     };
     let (first, second) = tokio::join!(chat.ask(&instances.one), later);
@@ -377,11 +371,7 @@ async fn results_for_a_turn_that_runs_on_another_gateway_are_a_conflict() {
     let early = early_results(&chat, &mut stream).await;
     let began = Instant::now();
     let refused = early.ask(&instances.two).await;
-    assert_eq!(
-        (refused.status.as_u16(), refused.error().0),
-        (409, "conflict_error")
-    );
-    assert_eq!(refused.headers["retry-after"], "2");
+    assert_conflict(&refused);
     let waited = began.elapsed();
     assert!(
         waited >= Duration::from_secs(2) && waited < Duration::from_secs(3),
@@ -422,7 +412,7 @@ async fn turn_that_no_gateway_has_is_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_with_one_idempotency_key_are_one_turn() {
-    let instances = Instances::new(&[says(&[slow_call("write", "a", 7_000)]), says(&[text("Done.")])]);
+    let instances = Instances::with_slow_write(7_000);
     let with_key = async |lab: &Lab, key: &str, after: u64| {
         wait(after).await;
         lab.ask_with(&go().body, &[("idempotency-key", key)]).await
@@ -493,7 +483,7 @@ async fn answer_that_a_retry_has_received_is_only_for_retries() {
 /// Stores.md 5: the lease is renewed without the client, and an equal request joins the turn.
 #[tokio::test(start_paused = true)]
 async fn call_that_must_not_be_cut_keeps_its_lease_without_a_client() {
-    let instances = Instances::new(&[says(&[slow_call("write", "a", 25_000)]), says(&[text("Done.")])]);
+    let instances = Instances::with_slow_write(25_000);
     let chat = go();
     let left = tokio::time::timeout(Duration::from_millis(100), chat.ask(&instances.one)).await;
     assert!(left.is_err());
@@ -510,12 +500,10 @@ async fn call_that_must_not_be_cut_keeps_its_lease_without_a_client() {
 /// Stores.md 10: a gateway that is stopped releases the leases of turns that it cuts.
 #[tokio::test(start_paused = true)]
 async fn turn_of_a_stopped_gateway_continues_at_once() {
-    let instances = Instances::new(&[says(&[slow_call("write", "a", 60_000)]), says(&[text("Done.")])]);
+    let instances = Instances::with_slow_write(60_000);
     let chat = go();
     let later = async {
-        while instances.one.runs.begun().is_empty() {
-            wait(10).await;
-        }
+        instances.one.runs.until_begun(1).await;
         instances.turns.close();
         instances.turns.release().await;
         let began = Instant::now();
@@ -534,7 +522,7 @@ async fn turn_of_a_stopped_gateway_continues_at_once() {
 /// A turn ends with its lease, so that the program ends after the leases are released.
 #[tokio::test(start_paused = true)]
 async fn leases_are_released_with_their_turns() {
-    let instances = Instances::new(&[says(&[slow_call("write", "a", 7_000)]), says(&[text("Done.")])]);
+    let instances = Instances::with_slow_write(7_000);
     assert_eq!(go().ask(&instances.one).await.text(), "Done.");
     let began = Instant::now();
     instances.turns.release().await;
@@ -571,9 +559,7 @@ async fn turn_continues_after_the_store_has_lost_everything() {
         ]);
         let chat = go();
         let later = async {
-            while instances.one.runs.begun().len() < 2 {
-                wait(10).await;
-            }
+            instances.one.runs.until_begun(2).await;
             instances.lose_all();
             wait(6_000).await;
             retry(&instances.two, &chat).await
@@ -588,12 +574,10 @@ async fn turn_continues_after_the_store_has_lost_everything() {
 /// The log of a killed gateway is not readable. A retry begins again, and releases the lease of the log.
 #[tokio::test(start_paused = true)]
 async fn turn_whose_log_is_not_readable_begins_again() {
-    let instances = Instances::new(&[says(&[slow_call("write", "a", 60_000)]), says(&[text("Done.")])]);
+    let instances = Instances::with_slow_write(60_000);
     let chat = go();
     let later = async {
-        while instances.one.runs.begun().is_empty() {
-            wait(10).await;
-        }
+        instances.one.runs.until_begun(1).await;
         instances.turns.close();
         instances.turns.release().await;
         instances.is_damaged.store(true, Ordering::SeqCst);
@@ -621,9 +605,7 @@ async fn lease_is_not_renewed_after_a_long_time() {
     ]);
     let chat = go();
     let later = async {
-        while instances.one.runs.begun().is_empty() {
-            wait(10).await;
-        }
+        instances.one.runs.until_begun(1).await;
         instances.is_cut.store(true, Ordering::SeqCst);
         instances.lose_all();
         wait(400_000).await;

@@ -69,6 +69,13 @@ impl Runs {
         self.calls(&self.begun, "begin ")
     }
 
+    /// Waits until this number of calls has begun.
+    pub(crate) async fn until_begun(&self, number: usize) {
+        while self.begun().len() < number {
+            wait(5).await;
+        }
+    }
+
     pub(crate) fn begin(&self, call: String) {
         self.add(&self.begun, "begin ", call);
         let next_begin = self.next_begin.lock().unwrap().take();

@@ -78,9 +78,7 @@ async fn the_end_of_the_process_waits_for_calls_that_must_not_be_cut() {
     let mut chat = Chat::new(true);
     chat.messages().push(user("go"));
     read_until(&lab, &chat.body, "One.").await;
-    while lab.runs.begun().is_empty() {
-        wait(5).await;
-    }
+    lab.runs.until_begun(1).await;
     let in_progress = in_progress.unwrap();
     in_progress.close();
     assert_eq!(chat.ask(&lab).await.status.as_u16(), 503, "no more are admitted");
@@ -744,9 +742,7 @@ async fn retries_of_two_abandoned_samples_take_one_each() {
         assert_eq!(lab.seen().len(), 2);
         drop(streams);
         // The calls of both turns still run.
-        while lab.runs.begun().len() < 2 {
-            wait(1).await;
-        }
+        lab.runs.until_begun(2).await;
         let (first, second) = tokio::join!(
             lab.ask_with(&chat.body, headers),
             lab.ask_with(&chat.body, headers)

@@ -14,7 +14,7 @@ use tool_gateway::session::store::{
 };
 use tool_gateway::{Gateway, Turns};
 
-use crate::lab::{Lab, Runs, registry};
+use crate::lab::{Lab, Runs, registry, says, slow_call, text};
 use crate::protocol::Scripted;
 use crate::test_script::TestScript;
 
@@ -188,6 +188,14 @@ pub(crate) struct Instances {
 impl Instances {
     pub(crate) fn new(turns: &[Value]) -> Self {
         Self::with(&json!({ "turns": turns }), |gateway| gateway)
+    }
+
+    /// The model calls `write` for this time, and the turn ends.
+    pub(crate) fn with_slow_write(milliseconds: u64) -> Self {
+        Self::new(&[
+            says(&[slow_call("write", "a", milliseconds)]),
+            says(&[text("Done.")]),
+        ])
     }
 
     pub(crate) fn with(script: &Value, configure: impl Fn(Gateway) -> Gateway) -> Self {
