@@ -15,7 +15,7 @@ use super::ignore_rules::{IgnoreRules, is_version_control};
 use super::place::{MAX_DEPTH, Place, Target};
 use super::state::Workspace;
 
-/// Number of names of a folder between two looks at the clock.
+/// Number of names of a folder between two checks of the time limit.
 const STEPS: usize = 1_024;
 
 /// A name in a folder.

@@ -79,7 +79,7 @@ async fn search_keeps_no_skipped_lines() {
     let skipping = json!({ "pattern": "x", "output_mode": "content", "offset": 100_000_000 });
     let answer = folder.call("Grep", skipping).await;
     assert_eq!(answer.ok(), "no more results at `offset` 100000000");
-    // One match of all lines.
+    // One match that spans all lines.
     let all = json!({ "pattern": "(?s).+", "output_mode": "content", "multiline": true, "head_limit": 1, "path": "f" });
     let answer = folder.call("Grep", all).await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Time of a search in one file: linear, limited, and over when the call is.
+//! Time of a search in one file: linear in the length of the file, limited, and ended with the call.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -68,14 +68,14 @@ async fn pages_begin_after_the_skipped_lines() {
     let page = folder.call("Grep", content("x", &surroundings)).await;
     let rest = "\n(results 5000 to 5001 lines; continue with `offset` 5001)";
     assert_eq!(page.ok(), format!("a:5000:x\n--\nb-1-y{rest}"));
-    // One match of all lines.
+    // One match that spans all lines.
     let all = json!({ "multiline": true, "head_limit": 2, "path": "a" });
     let page = folder.call("Grep", content("(?s).+", &all)).await;
     assert_eq!(
         page.ok(),
         "a:1:x\na:2:x\n(results 1 to 2 lines; continue with `offset` 2)"
     );
-    // A match for each sign.
+    // One match for each character.
     let signs = json!({ "pattern": "(?s).", "multiline": true, "output_mode": "count", "path": "a" });
     assert_eq!(folder.call("Grep", signs).await.ok(), "a:10000");
 }

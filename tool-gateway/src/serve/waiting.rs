@@ -69,7 +69,7 @@ async fn prepare(store: &Arc<dyn SessionStore>) -> Result<(), StoreError> {
     }
 }
 
-/// Returns another listener of the address.
+/// Returns a second listener of the same socket.
 fn listener_of(listener: &TcpListener) -> std::io::Result<TcpListener> {
     #[cfg(unix)]
     let listener = std::os::fd::AsFd::as_fd(listener).try_clone_to_owned()?;
@@ -131,7 +131,7 @@ mod tests {
     use crate::session::record::{Session, SessionId};
     use crate::session::store::{FoundEntries, Lookup, SaveOutcome, SavedTurn, StoreFuture, StoredTurn};
 
-    /// A shared store that answers from a time on.
+    /// A shared store that answers once a test has set `answers`.
     #[derive(Default)]
     struct LateStore {
         store: MemoryStore,

@@ -70,7 +70,7 @@ pub(crate) enum DecisionName {
 }
 
 impl PermissionRule {
-    /// Returns the effect of the rule, whose paths `is_left_out` of the results of tools or not.
+    /// Returns the effect of the rule. `is_left_out` is whether tools leave the paths of the rule out of their results.
     fn effect(&self, is_left_out: bool) -> Effect {
         match self.decision {
             DecisionName::Allow => Effect::Allow,

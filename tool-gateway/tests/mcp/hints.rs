@@ -1,4 +1,4 @@
-//! Hints of tools: the operator's word, and claims of a server.
+//! Hints of tools, which the operator sets, or which a server claims.
 
 use serde_json::{Value, json};
 

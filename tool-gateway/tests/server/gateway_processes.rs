@@ -215,7 +215,7 @@ fn spawn(test: &str, settings: &str) -> (Child, SocketAddr) {
     (child, address.parse().unwrap())
 }
 
-/// Lets a paused clock go on: processes have no common clock.
+/// Resumes a paused clock: processes have no common clock.
 fn resume_time() {
     let now = tokio::time::Instant::now();
     std::thread::sleep(Duration::from_millis(2));

@@ -351,7 +351,7 @@ async fn early_results(chat: &Chat, stream: &mut Body) -> Chat {
     chat
 }
 
-/// Stores.md 7: the turn of an id of the gateways may run on another gateway.
+/// The turn of an id of the gateways may run on another gateway.
 #[tokio::test(start_paused = true)]
 async fn results_for_a_turn_that_runs_on_another_gateway_are_a_conflict() {
     if is_chat() {
@@ -435,7 +435,7 @@ async fn requests_with_one_idempotency_key_are_one_turn() {
     assert_eq!(instances.one.runs.begun().len(), 2);
 }
 
-/// Stores.md 3: a client has received the answer, so that an equal request is a branch.
+/// A client has received the answer, so that an equal request is a branch.
 #[tokio::test(start_paused = true)]
 async fn answer_that_a_client_has_is_only_for_retries() {
     let turns = [says(&[call("write", "a")]), says(&[text("Done.")])];
@@ -480,7 +480,7 @@ async fn answer_that_a_retry_has_received_is_only_for_retries() {
     }
 }
 
-/// Stores.md 5: the lease is renewed without the client, and an equal request joins the turn.
+/// The lease is renewed without the client, and an equal request joins the turn.
 #[tokio::test(start_paused = true)]
 async fn call_that_must_not_be_cut_keeps_its_lease_without_a_client() {
     let instances = Instances::with_slow_write(25_000);
@@ -497,7 +497,7 @@ async fn call_that_must_not_be_cut_keeps_its_lease_without_a_client() {
     assert!(seen[1].to_string().contains("write of a"), "{}", seen[1]);
 }
 
-/// Stores.md 10: a gateway that is stopped releases the leases of turns that it cuts.
+/// A gateway that is stopped releases the leases of turns that it cuts.
 #[tokio::test(start_paused = true)]
 async fn turn_of_a_stopped_gateway_continues_at_once() {
     let instances = Instances::with_slow_write(60_000);

@@ -9,7 +9,7 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
 use super::search_end::SearchEnd;
 
-/// Number of steps between two looks at the clock: a look costs as much as some matches.
+/// Number of steps between two checks of the time limit: a check takes as long as several matches.
 const STEPS: u32 = 256;
 
 /// Result of a search.
@@ -52,7 +52,7 @@ pub(super) struct FileMatches<'m> {
     /// Lines that are kept; the lines before are only counted.
     page: ResultPage,
     end: SearchEnd<'m>,
-    /// Steps since the last look at the clock.
+    /// Steps since the last check of the time limit.
     steps: u32,
     pub(super) count: u64,
     /// Number of lines up to now, with the lines that are not kept.

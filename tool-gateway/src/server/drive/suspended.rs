@@ -61,7 +61,7 @@ impl<'a> Suspended<'a> {
             let lease = deferred_lease(shared, job, &known.id).await?;
             Ok::<_, ApiError>((claim, lease))
         };
-        // Nothing runs yet, so that a request without a client need not wait.
+        // No call runs yet, so a request whose client has disconnected ends at once.
         let (claim, lease) = tokio::select! {
             claimed = claimed => claimed?,
             () = running.abandoned.cancelled() => return Err(abandoned()),

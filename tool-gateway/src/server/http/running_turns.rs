@@ -13,6 +13,20 @@ use crate::session::record::SessionId;
 
 /// Running turns of a [`Gateway`](super::gateway::Gateway). A call that must not be interrupted continues after its client has
 /// disconnected, so turns may still run after the server has stopped.
+///
+/// ```no_run
+/// use tool_gateway::{Gateway, upstream::ScriptUpstream};
+/// use tool_runtime::ToolRegistry;
+///
+/// # async fn serve(listener: tokio::net::TcpListener, stopped: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
+/// let gateway = Gateway::new(ToolRegistry::new(), ScriptUpstream::embedded());
+/// let turns = gateway.turns();
+/// axum::serve(listener, gateway.router()).with_graceful_shutdown(stopped).await?;
+/// turns.close();
+/// turns.ended().await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Turns {
     running: Arc<TurnTable>,

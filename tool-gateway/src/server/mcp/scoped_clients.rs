@@ -142,7 +142,7 @@ impl ScopedClients {
         self.rejected.subscribe()
     }
 
-    /// Stops all processes side by side, and waits for their ends.
+    /// Stops all processes concurrently, and waits for their ends.
     pub(crate) async fn stop(&self) {
         let all = self.lock().take();
         for process in all.into_iter().flat_map(HashMap::into_values) {

@@ -8,6 +8,14 @@ const PORT: u16 = 6379;
 
 /// Address of Redis: `redis://user@host:6379/0`, `rediss://` with TLS, or `redis+cluster://host,host`. The user, the port and the number of
 /// the database are optional. A password is not part of the address.
+///
+/// ```
+/// use tool_gateway::session::redis::RedisAddress;
+///
+/// let address: RedisAddress = "rediss://gateway@redis.internal/1".parse()?;
+/// assert_eq!(address.to_string(), "redis.internal:6379");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedisAddress {
     pub(super) hosts: Vec<Host>,

@@ -113,7 +113,7 @@ impl Pins {
         pins.filter_map(|pin| {
             let mut definition = mcp::definition(&pin.definition).ok()?;
             if !trusts_hints {
-                // Hints are claims of the server, which MCP's form still has.
+                // The operator does not trust the server's hints, which only clients of MCP see then.
                 let title = definition.hints.title.take();
                 definition.hints = Hints::default();
                 definition.hints.title = title;

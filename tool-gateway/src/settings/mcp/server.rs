@@ -317,7 +317,7 @@ impl McpServerSettings {
         self.start = StartName::Eager;
     }
 
-    /// Returns whether the server's hints count.
+    /// Returns whether the operator trusts the server's hints.
     pub(crate) fn trusts_hints(&self) -> bool {
         self.trust_hints
     }
