@@ -18,21 +18,26 @@ const SECRETS: [&str; 3] = ["sk-upstream-4711", "client-key-4712", "other-4713"]
 struct Server(Serving);
 
 impl Server {
-    /// Starts the program. The model runs the commands, one in each round.
-    fn start(directory: &Directory, settings: &str, commands: &[Value]) -> Self {
+    /// Starts the program. The model runs the commands, or writes the files, one in each round.
+    fn start(directory: &Directory, settings: &str, inputs: &[Value]) -> Self {
+        let calls = inputs.iter().map(|input| {
+            let is_file = input["file_path"].is_string();
+            (if is_file { "Write" } else { "Bash" }, input.clone())
+        });
+        Self::with_calls(directory, settings, calls)
+    }
+
+    /// Starts the program. The model calls these tools, one in each round.
+    fn with_calls(
+        directory: &Directory,
+        settings: &str,
+        calls: impl Iterator<Item = (&'static str, Value)>,
+    ) -> Self {
         let path = directory.path();
         fs::create_dir_all(path.join("work")).unwrap();
         fs::create_dir_all(path.join("tmp")).unwrap();
-        let mut turns: Vec<Value> = commands
-            .iter()
-            .map(|input| {
-                let name = if input["file_path"].is_string() {
-                    "Write"
-                } else {
-                    "Bash"
-                };
-                json!({ "content": [{ "type": "tool_use", "name": name, "input": input }] })
-            })
+        let mut turns: Vec<Value> = calls
+            .map(|(name, input)| json!({ "content": [{ "type": "tool_use", "name": name, "input": input }] }))
             .collect();
         turns.push(json!({ "content": [{ "type": "text", "text": "Done." }] }));
         let script = directory.file("script.json", json!({ "turns": turns }).to_string());
@@ -148,24 +153,102 @@ fn keys_of_the_gateway_are_in_no_environment_output_or_log() {
             "{secret}"
         );
     }
-    // Each call has a line with client, session, tool, digest of the command and outcome.
-    let lines = log
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let lines: Vec<_> = lines
-        .filter(|line| line["message"] == "a tool touched the machine")
-        .collect();
-    assert_eq!(lines.len(), 2, "{log}");
-    for line in lines {
-        assert_eq!(
-            (&line["client"], &line["tool"], &line["outcome"]),
-            (&json!("ada"), &json!("Bash"), &json!("ok"))
-        );
-        assert!(line["session"].as_str().unwrap().starts_with("ses_"), "{line}");
-        let subject = line["subject"].as_str().unwrap();
-        assert!(subject.starts_with("blake3 ") && subject.len() == 39, "{line}");
-    }
     assert!(!log.contains("env.txt"), "{log}");
+}
+
+/// Each call has one line with client, session, tool, path or digest of the command, and outcome.
+#[test]
+fn calls_that_touch_the_machine_are_logged() {
+    let directory = Directory::new();
+    let work = directory.path().join("work");
+    fs::create_dir_all(work.join("sub")).unwrap();
+    fs::write(work.join("a.txt"), "one\n").unwrap();
+    let command = "sleep 600";
+    let digest = format!("blake3 {}", &blake3::hash(command.as_bytes()).to_hex()[..32]);
+    let edit = json!({ "old_string": "one", "new_string": "two" });
+    let back = json!({ "old_string": "two", "new_string": "one" });
+    let rows = [
+        ("Read", json!({ "file_path": "a.txt" }), "a.txt", "ok"),
+        (
+            "Read",
+            json!({ "file_path": "none.txt" }),
+            "none.txt",
+            "tool_error",
+        ),
+        (
+            "Read",
+            json!({ "file_path": ["a.txt", "b.txt"] }),
+            "",
+            "invalid_arguments",
+        ),
+        (
+            "Write",
+            json!({ "file_path": "sub/b.txt", "content": "secret text" }),
+            "sub/b.txt",
+            "ok",
+        ),
+        (
+            "Write",
+            json!({ "file_path": ".git/config", "content": "x" }),
+            ".git/config",
+            "tool_error",
+        ),
+        (
+            "Edit",
+            json!({ "file_path": "./a.txt", "old_string": "one", "new_string": "two" }),
+            "./a.txt",
+            "ok",
+        ),
+        (
+            "MultiEdit",
+            json!({ "file_path": "a.txt", "edits": [back, edit] }),
+            "a.txt",
+            "ok",
+        ),
+        ("LS", json!({ "path": "sub" }), "sub", "ok"),
+        ("Glob", json!({ "pattern": "*.txt", "path": "sub" }), "sub", "ok"),
+        ("Grep", json!({ "pattern": "secret", "path": "sub" }), "sub", "ok"),
+        // The whole workspace.
+        ("Grep", json!({ "pattern": "secret" }), "", "ok"),
+        (
+            "Bash",
+            json!({ "command": command, "run_in_background": true }),
+            digest.as_str(),
+            "ok",
+        ),
+        ("BashOutput", json!({ "bash_id": "bash_1" }), "bash_1", "ok"),
+        ("KillShell", json!({ "shell_id": "bash_1" }), "bash_1", "ok"),
+        (
+            "KillShell",
+            json!({ "shell_id": "bash_2" }),
+            "bash_2",
+            "tool_error",
+        ),
+    ];
+    let calls = rows.iter().map(|(tool, input, ..)| (*tool, input.clone()));
+    let server = Server::with_calls(&directory, "", calls);
+    server.ask();
+    server.signal(rustix::process::Signal::TERM);
+    let log = server.end();
+    let lines: Vec<Value> = log
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter(|line: &Value| line["message"] == "a tool touched the machine")
+        .collect();
+    let logged: Vec<_> = lines
+        .iter()
+        .map(|line| ["tool", "subject", "outcome"].map(|field| line[field].as_str().unwrap()))
+        .collect();
+    let expected: Vec<_> = rows
+        .iter()
+        .map(|(tool, _, subject, outcome)| [*tool, subject, outcome])
+        .collect();
+    assert_eq!(logged, expected);
+    for line in &lines {
+        assert_eq!(line["client"], "ada", "{line}");
+        assert!(line["session"].as_str().unwrap().starts_with("ses_"), "{line}");
+    }
+    assert!(!log.contains("secret") && !log.contains(command), "{log}");
 }
 
 #[test]
