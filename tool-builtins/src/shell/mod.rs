@@ -38,6 +38,7 @@ mod output_file;
 mod output_folder;
 mod command;
 mod session;
+mod background_limit;
 mod state;
 mod run;
 mod follow;

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use tool_runtime::Context;
+
 /// Folders, environment and confinement of the commands of a [`Shell`](super::Shell).
 ///
 /// ```
@@ -26,6 +28,7 @@ pub struct ShellOptions {
     pub(super) readable: Option<Vec<PathBuf>>,
     pub(super) allow_root: bool,
     pub(super) variables: Vec<(OsString, OsString)>,
+    pub(super) client: fn(&Context) -> Option<Box<str>>,
 }
 
 /// Requirement on the confinement of commands.
@@ -55,6 +58,7 @@ impl ShellOptions {
             readable: None,
             allow_root: false,
             variables: Vec::new(),
+            client: |_| None,
         }
     }
 
@@ -107,6 +111,25 @@ impl ShellOptions {
     #[must_use]
     pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets the function that returns the client of a call, for a host with several clients: each one runs at most half of the 64
+    /// background commands of all clients. By default, clients are not distinguished.
+    ///
+    /// ```
+    /// use tool_builtins::shell::ShellOptions;
+    ///
+    /// #[derive(Clone)]
+    /// struct User(String);
+    ///
+    /// let options = ShellOptions::new("/srv/checkout", "/var/lib/agent/shell")
+    ///     .client(|context| Some(context.extension::<User>()?.0.as_str().into()));
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn client(mut self, client: fn(&Context) -> Option<Box<str>>) -> Self {
+        self.client = client;
         self
     }
 

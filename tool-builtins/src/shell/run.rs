@@ -15,7 +15,7 @@ use super::command::{BACKGROUND_TIME, Command, CommandState, End, Ended, StopRea
 use super::output_file::Until;
 use super::processes::Process;
 use super::session::ShellSession;
-use super::state::{Shell, Start, blocking, not_started};
+use super::state::{Caller, Shell, Start, blocking, not_started};
 
 /// Maximum number of bytes of a command.
 const MAX_COMMAND: usize = 64 << 10;
@@ -53,7 +53,8 @@ pub async fn bash(
         let text = "expected at most 64 KiB without NUL; write a long script to a file, and run the file";
         return Err(ToolError::new("invalid_command", text));
     }
-    let session = context.session();
+    let caller = shell.caller(&context);
+    let session = caller.session;
     tracing::debug!(session, description, "a command starts");
     let mut notes = Vec::new();
     if disable_sandbox == Some(true) && shell.with_session(session, ShellSession::explains_sandbox)? {
@@ -69,7 +70,6 @@ pub async fn bash(
         ));
     }
     let start = Start {
-        session,
         command,
         folder: start_folder.folder,
         time_limit: if run_in_background {
@@ -78,14 +78,14 @@ pub async fn bash(
             Duration::from_millis(timeout)
         },
     };
-    let mut running = StopOnDrop::new(shell.start(start, run_in_background)?);
-    let command = running.command.clone();
+    let (command, id) = shell.start(&caller, start, run_in_background)?;
+    let mut running = StopOnDrop::new(command.clone());
     if let CommandState::Failed(error) = command.started().await {
         return Err(not_started(io::Error::other(error)));
     }
-    if run_in_background {
+    if let Some(id) = id {
         running.is_armed = false;
-        return started(&shell, session, command, &notes);
+        return Ok(started(&command, &id, &notes));
     }
     let token = context.cancellation();
     let mut state = ended_before(&token, command.ended()).await;
@@ -108,7 +108,7 @@ pub async fn bash(
         folder.lock().relative = relative;
         notes.extend(note);
     }
-    answer(&shell, session, &mut running, &ended, notes).await
+    answer(&shell, &caller, &mut running, &ended, notes).await
 }
 
 /// Folder in which the next command of a session starts.
@@ -199,33 +199,27 @@ impl Drop for StopOnDrop {
 }
 
 /// Returns the answer for a background command that has started.
-fn started(
-    shell: &Shell,
-    session: Option<&str>,
-    command: Command,
-    notes: &[String],
-) -> Result<ToolOutput, ToolError> {
+fn started(command: &Command, id: &str, notes: &[String]) -> ToolOutput {
     let file = command.output().map(|output| output.path().display().to_string());
-    let id = shell.with_session(session, |session| session.add_background(command, 0))?;
     let mut text = format!(
         "the command runs as {id}; its output is in {}\n[BashOutput reads new output, KillShell ends the command]",
         file.unwrap_or_default()
     );
     push_notes(&mut text, notes);
-    Ok(ToolOutput::text(text))
+    ToolOutput::text(text)
 }
 
 /// Returns the answer for a command that has ended.
 async fn answer(
     shell: &Shell,
-    session: Option<&str>,
+    caller: &Caller<'_>,
     running: &mut StopOnDrop,
     ended: &Ended,
     mut notes: Vec<String>,
 ) -> Result<ToolOutput, ToolError> {
     let command = running.command.clone();
     let excerpt = if let Some(output) = &ended.output {
-        shell.with_session(session, |session| session.remove(&command))?;
+        shell.with_session(caller.session, |session| session.remove(&command))?;
         output.clone()
     } else {
         let read = command.clone();
@@ -237,17 +231,19 @@ async fn answer(
             .unwrap_or_default()
     };
     if !ended.remaining.is_empty() {
-        let has_room = shell.has_room();
-        notes.push(shell.with_session(session, |session| {
-            if has_room && session.has_room() {
+        let remaining = continuing(&ended.remaining);
+        notes.push(match shell.keep_running(caller, &command, excerpt.end)? {
+            Ok(id) => {
                 running.is_armed = false;
-                let id = session.add_background(command.clone(), excerpt.end);
-                format!("{}; they are {id} for BashOutput and KillShell, and end with the session or after 30 minutes", continuing(&ended.remaining))
-            } else {
-                command.stop(StopReason::Killed);
-                format!("{}; they are ended now, since too many background commands are running", continuing(&ended.remaining))
+                format!(
+                    "{remaining}; they are {id} for BashOutput and KillShell, and end with the session or after 30 minutes"
+                )
             }
-        })?);
+            Err(limit) => {
+                command.stop(StopReason::Killed);
+                format!("{remaining}; they are ended now, since {limit}")
+            }
+        });
     }
     let mut text = ended.end.describe().unwrap_or_default();
     if !text.is_empty() {

@@ -10,8 +10,6 @@ use super::command::Command;
 use super::output_file::{Excerpt, LineFilter, Until};
 use super::random_name::random_name;
 
-/// Maximum number of background commands of a session that run at once.
-pub(super) const MAX_BACKGROUND: usize = 8;
 /// Number of ended commands whose output is kept.
 const MAX_KEPT: usize = 32;
 
@@ -35,6 +33,8 @@ pub(super) struct ShellSession {
 pub(super) struct BackgroundCommand {
     pub(super) id: String,
     pub(super) command: Command,
+    /// Client of the call that has started the command, if the host distinguishes clients.
+    pub(super) client: Option<Box<str>>,
     /// Position after the output that the model has read.
     position: Arc<Mutex<u64>>,
 }
@@ -73,18 +73,11 @@ impl ShellSession {
         self.foreground.iter().chain(background)
     }
 
-    /// Returns the number of background commands that run.
-    pub(super) fn running(&self) -> usize {
-        let running = self
-            .background
+    /// Returns the background commands that run.
+    pub(super) fn running(&self) -> impl Iterator<Item = &BackgroundCommand> {
+        self.background
             .iter()
-            .filter(|background| !background.command.is_gone());
-        running.count()
-    }
-
-    /// Returns whether a further background command may run.
-    pub(super) fn has_room(&self) -> bool {
-        self.running() < MAX_BACKGROUND
+            .filter(|background| !background.command.is_gone())
     }
 
     /// Adds the command of a call.
@@ -104,7 +97,12 @@ impl ShellSession {
     }
 
     /// Adds a background command, and returns its id. The output from `position` on is new to the model.
-    pub(super) fn add_background(&mut self, command: Command, position: u64) -> String {
+    pub(super) fn add_background(
+        &mut self,
+        command: Command,
+        client: Option<Box<str>>,
+        position: u64,
+    ) -> String {
         self.remove(&command);
         let ended = self
             .background
@@ -123,6 +121,7 @@ impl ShellSession {
         self.background.push(BackgroundCommand {
             id: id.clone(),
             command,
+            client,
             position: Arc::new(Mutex::new(position)),
         });
         id

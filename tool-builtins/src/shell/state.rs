@@ -10,21 +10,20 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::process::{DumpableBehavior, geteuid, set_dumpable_behavior};
-use tool_runtime::ToolError;
+use tool_runtime::{Context, ToolError};
 
+use super::background_limit::BackgroundLimit;
 use super::command::{Command, Launch, Launcher, StopReason};
 use super::confinement::Confinement;
 use super::environment::Environment;
 use super::options::ShellOptions;
 use super::output_folder::OutputFolder;
-use super::session::{BackgroundCommand, MAX_BACKGROUND, SessionFolder, ShellSession};
+use super::session::{BackgroundCommand, SessionFolder, ShellSession};
 
 /// Time in which the commands of a shell that is dropped end.
 const END_TIME: Duration = Duration::from_secs(6);
 /// Number of sessions whose outputs are kept.
 const MAX_SESSIONS: usize = 10_000;
-/// Maximum number of background commands of all sessions that run at once.
-const MAX_ALL_BACKGROUND: usize = 64;
 
 /// Runs the commands of `Bash`, and ends them: the state of the tools, and a handle for the host. Clones share the commands.
 ///
@@ -40,6 +39,7 @@ struct Inner {
     root: PathBuf,
     sessions: Mutex<Sessions>,
     output: OutputFolder,
+    client: fn(&Context) -> Option<Box<str>>,
 }
 
 /// Sessions by their ids; `None` for calls without a session.
@@ -76,10 +76,16 @@ pub enum ShellError {
     },
 }
 
+/// Session and client of a call.
+#[derive(Debug)]
+pub(super) struct Caller<'c> {
+    pub(super) session: Option<&'c str>,
+    client: Option<Box<str>>,
+}
+
 /// A command of a call.
 #[derive(Debug)]
-pub(super) struct Start<'s> {
-    pub(super) session: Option<&'s str>,
+pub(super) struct Start {
     pub(super) command: String,
     pub(super) folder: PathBuf,
     pub(super) time_limit: Duration,
@@ -123,6 +129,7 @@ impl Shell {
             root,
             sessions: Mutex::default(),
             output,
+            client: options.client,
         })))
     }
 
@@ -187,49 +194,66 @@ impl Shell {
         self.0.end(|command| command.stop(StopReason::SessionEnded));
     }
 
-    /// Starts a command.
-    pub(super) fn start(&self, start: Start<'_>, is_background: bool) -> Result<Command, ToolError> {
-        if is_background && !self.has_room() {
-            return Err(ToolError::new(
-                "too_many",
-                format_args!(
-                    "{MAX_ALL_BACKGROUND} background commands of all sessions are running; run the command without `run_in_background`, or \
-                     wait until others have ended"
-                ),
-            ));
+    /// Returns the session and the client of a call.
+    pub(super) fn caller<'c>(&self, context: &'c Context) -> Caller<'c> {
+        Caller {
+            session: context.session(),
+            client: (self.0.client)(context),
         }
-        self.with_session(start.session, |session| {
-            if is_background && !session.has_room() {
-                return Err(ToolError::new(
-                    "too_many",
-                    format_args!("{MAX_BACKGROUND} background commands are running; end one with KillShell"),
-                ));
-            }
-            let number = session.next_number();
-            let folder = SessionFolder::new(self.output_dir(), &session.key);
-            let launch = Launch {
-                command: start.command,
-                folder: start.folder,
-                scratch: folder.scratch(),
-                output: folder.output(number),
-                mark: self.0.output.mark(&session.key, number),
-                time_limit: start.time_limit,
-                is_background,
-            };
-            let command = Command::start(Arc::clone(&self.0.launcher), launch).map_err(not_started)?;
-            session.add(command.clone());
-            Ok(command)
-        })?
     }
 
-    /// Returns whether a further background command may run, of any session.
-    pub(super) fn has_room(&self) -> bool {
-        let running = self
-            .sessions_guard()
-            .values()
-            .map(ShellSession::running)
-            .sum::<usize>();
-        running < MAX_ALL_BACKGROUND
+    /// Starts a command. Returns the id of a background command, too.
+    pub(super) fn start(
+        &self,
+        caller: &Caller<'_>,
+        start: Start,
+        is_background: bool,
+    ) -> Result<(Command, Option<String>), ToolError> {
+        let mut sessions = self.sessions_guard();
+        if is_background {
+            caller.check_limits(&sessions)?;
+        }
+        let session = self.session(&mut sessions, caller.session)?;
+        let number = session.next_number();
+        let folder = SessionFolder::new(self.output_dir(), &session.key);
+        let launch = Launch {
+            command: start.command,
+            folder: start.folder,
+            scratch: folder.scratch(),
+            output: folder.output(number),
+            mark: self.0.output.mark(&session.key, number),
+            time_limit: start.time_limit,
+            is_background,
+        };
+        let command = Command::start(Arc::clone(&self.0.launcher), launch).map_err(not_started)?;
+        // In the session at once, so that calls at the same time count the command.
+        let id = if is_background {
+            Some(session.add_background(command.clone(), caller.client.clone(), 0))
+        } else {
+            session.add(command.clone());
+            None
+        };
+        Ok((command, id))
+    }
+
+    /// Makes the command of a call a background command, whose output from `position` on is new to the model. Returns its id, or the limit
+    /// that is reached.
+    pub(super) fn keep_running(
+        &self,
+        caller: &Caller<'_>,
+        command: &Command,
+        position: u64,
+    ) -> Result<Result<String, BackgroundLimit>, ToolError> {
+        let mut sessions = self.sessions_guard();
+        if let Err(limit) = caller.check_limits(&sessions) {
+            return Ok(Err(limit));
+        }
+        let session = self.session(&mut sessions, caller.session)?;
+        Ok(Ok(session.add_background(
+            command.clone(),
+            caller.client.clone(),
+            position,
+        )))
     }
 
     /// Returns the background command with an id.
@@ -263,7 +287,15 @@ impl Shell {
         session: Option<&str>,
         work: impl FnOnce(&mut ShellSession) -> T,
     ) -> Result<T, ToolError> {
-        let mut sessions = self.sessions_guard();
+        Ok(work(self.session(&mut self.sessions_guard(), session)?))
+    }
+
+    /// Returns a session, which is created if it is new.
+    fn session<'s>(
+        &self,
+        sessions: &'s mut Sessions,
+        session: Option<&str>,
+    ) -> Result<&'s mut ShellSession, ToolError> {
         let id = session.map(Into::into);
         if !sessions.contains_key(&id) {
             let new = ShellSession::new().map_err(not_started)?;
@@ -276,17 +308,24 @@ impl Shell {
             }
             sessions.insert(id.clone(), new);
         }
-        let session = sessions.get_mut(&id);
-        session
-            .map(|session| {
-                session.last_used = Instant::now();
-                work(session)
-            })
-            .ok_or_else(|| not_started(io::ErrorKind::NotFound.into()))
+        let session = sessions
+            .get_mut(&id)
+            .ok_or_else(|| not_started(io::ErrorKind::NotFound.into()))?;
+        session.last_used = Instant::now();
+        Ok(session)
     }
 
     fn sessions_guard(&self) -> MutexGuard<'_, Sessions> {
         self.0.sessions_guard()
+    }
+}
+
+impl Caller<'_> {
+    /// Returns the limit that a further background command would exceed as an error.
+    fn check_limits(&self, sessions: &Sessions) -> Result<(), BackgroundLimit> {
+        let session = sessions.get(&self.session.map(Into::into));
+        let reached = BackgroundLimit::reached(sessions.values(), session, self.client.as_deref());
+        reached.map_or(Ok(()), Err)
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::task::JoinSet;
 use tool_runtime::Context;
 
 use crate::lab::{Lab, until};
@@ -126,12 +127,12 @@ async fn at_most_eight_run_at_once() {
     let text = start(&lab, "sleep 600").await;
     assert_eq!(
         text,
-        "too_many: 8 background commands are running; end one with KillShell"
+        "too_many: 8 background commands of this session are running; end one with KillShell"
     );
     let text = lab.bash("sleep 600 & echo x").await;
     assert_eq!(
         text,
-        "x\n[1 process continues (sleep); they are ended now, since too many background commands are running]"
+        "x\n[1 process continues (sleep); they are ended now, since 8 background commands of this session are running]"
     );
     assert_eq!(
         lab.text("KillShell", json!({ "shell_id": "bash_3" })).await,
@@ -156,12 +157,60 @@ async fn at_most_sixty_four_of_all_sessions_run_at_once() {
     let outcome = lab.run("Bash", input.clone(), in_session("new")).await;
     let text = outcome.result.text().unwrap();
     assert!(
-        text.starts_with("too_many: 64 background commands of all sessions are running"),
+        text.starts_with("too_many: 64 background commands of all clients are running"),
         "{text}"
     );
     lab.shell().end_session(Some("s0")).await;
     let outcome = lab.run("Bash", input, in_session("new")).await;
     assert!(!outcome.result.is_error, "{outcome:?}");
+}
+
+/// Calls at the same time count each other.
+#[tokio::test(flavor = "multi_thread")]
+async fn at_most_half_of_all_belong_to_one_client() {
+    #[derive(Clone)]
+    struct User(&'static str);
+
+    let lab = Lab::with(|options| {
+        options
+            .writable(true)
+            .client(|context| Some(context.extension::<User>()?.0.into()))
+    });
+    let start = |user: &'static str, session: usize, command: &str, in_background: bool| {
+        let input = json!({ "command": command, "run_in_background": in_background });
+        let context = in_session(&format!("{user} {session}")).with_extension(User(user));
+        let (registry, call) = (lab.registry.clone(), lab.call("Bash", input));
+        async move {
+            let outcome = registry.call(call.with_context(context)).await;
+            outcome.result.text().unwrap().to_owned()
+        }
+    };
+    let mut calls = JoinSet::new();
+    for number in 0..40 {
+        calls.spawn(start("ada", number / 5, "sleep 600", true));
+    }
+    let answers = calls.join_all().await;
+    let is_started = |answer: &&String| answer.starts_with("the command runs");
+    assert_eq!(answers.iter().filter(is_started).count(), 32, "{answers:?}");
+    let limit = "32 background commands of all sessions of this client are running";
+    let expected = format!(
+        "too_many: {limit}; run the command without `run_in_background`, or wait until others have ended"
+    );
+    assert_eq!(
+        answers.iter().filter(|answer| **answer == expected).count(),
+        8,
+        "{answers:?}"
+    );
+    assert_eq!(
+        start("ada", 8, "sleep 600 & echo x", false).await,
+        format!("x\n[1 process continues (sleep); they are ended now, since {limit}]")
+    );
+    let answer = start("bob", 0, "sleep 600", true).await;
+    assert!(answer.starts_with("the command runs as bash_1"), "{answer}");
+    // The end of a session makes room.
+    lab.shell().end_session(Some("ada 0")).await;
+    let answer = start("ada", 8, "sleep 600", true).await;
+    assert!(answer.starts_with("the command runs"), "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

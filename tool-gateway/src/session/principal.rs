@@ -25,6 +25,11 @@ impl Principal {
         self.0.strip_prefix("key ")
     }
 
+    /// Returns the name of the principal among all principals, which may contain the digest of a credential.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// Returns the bytes of the principal, for digests.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.0.as_bytes()

@@ -44,6 +44,7 @@ mod platform {
 
     use super::super::mistakes::Mistakes;
     use super::{BashSettings, SandboxName};
+    use crate::session::principal::Principal;
 
     /// Maximum number of gateways of one user that run commands in one workspace.
     const MAX_FOLDERS: usize = 16;
@@ -96,7 +97,8 @@ mod platform {
                     .writable(write)
                     .sandbox(sandbox)
                     .network(self.network)
-                    .allow_root(self.allow_root);
+                    .allow_root(self.allow_root)
+                    .client(|context| Some(context.extension::<Principal>()?.as_str().into()));
                 match Shell::new(&options) {
                     // Another gateway uses the folder. Any other error has a reason that the user must know.
                     Err(ShellError::OutputFolder { error, .. })
