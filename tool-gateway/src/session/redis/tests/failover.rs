@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::RedisReply;
 use super::nodes::{Nodes, node};
+use super::{RedisReply, lease_request};
 use crate::session::redis::RedisStore;
 use crate::session::redis::keys::ClientKeys;
-use crate::session::store::{
-    Appended, Lease, LeaseOutcome, LeaseRequest, Progress, SessionStore as _, StoreError,
-};
+use crate::session::store::{Appended, Lease, LeaseOutcome, Progress, SessionStore as _, StoreError};
 use crate::session::tests::{digest, ids, save, turn};
 
 async fn append(store: &RedisStore, lease: Lease, at: u64) -> Result<Appended, StoreError> {
@@ -54,13 +52,7 @@ async fn replica_continues_after_the_death_of_its_primary() {
     for server in &nodes.0 {
         server.wait(|server| server.run(&["CLUSTER", "NODES"]).text().contains(" slave "));
     }
-    let request = LeaseRequest {
-        request: digest("request"),
-        instance: 1,
-        running: &[],
-        is_retry: false,
-        idempotency_key: None,
-    };
+    let request = lease_request("request", false);
     let LeaseOutcome::Taken { lease, .. } = store.claim(digest("client"), &request).await.unwrap() else {
         panic!("the request is new");
     };

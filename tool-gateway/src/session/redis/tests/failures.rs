@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{RedisReply, RedisServer, store_of};
+use super::{RedisReply, RedisServer, last_segment, lease_request, primary_and_replica, store_of};
 use crate::session::record::SessionId;
 use crate::session::redis::RedisStore;
 use crate::session::redis::keys::ClientKeys;
@@ -155,24 +155,14 @@ async fn a_user_without_scripts_gets_an_error_with_its_reason() {
 /// A lease that a failover loses has a lower fence than the next one.
 #[tokio::test]
 async fn a_failover_that_loses_a_lease_raises_the_fence() {
-    let (Some(primary), Some(replica)) = (RedisServer::start_with(&[]), RedisServer::start_with(&[])) else {
+    let Some([primary, replica]) = primary_and_replica() else {
         return;
     };
-    replica.run(&["REPLICAOF", "127.0.0.1", &primary.port().to_string()]);
-    replica.wait(|server| {
-        server
-            .run(&["INFO", "replication"])
-            .text()
-            .contains("master_link_status:up")
-    });
     let store = store_of(&primary).with_wait_replicas(1);
     let claim = async |store: &RedisStore, request: &str, instance| {
         let request = LeaseRequest {
-            request: digest(request),
             instance,
-            running: &[],
-            idempotency_key: None,
-            is_retry: true,
+            ..lease_request(request, true)
         };
         store.claim(digest("client"), &request).await
     };
@@ -249,11 +239,9 @@ async fn unreadable_progress_is_counted_and_another_sample_is_claimed() {
     let claim = async |instance: u128, request: &str, running: &[u64]| {
         let store = if instance == 1 { &earlier } else { &later };
         let request = LeaseRequest {
-            request: digest(request),
             instance,
             running,
-            idempotency_key: None,
-            is_retry: true,
+            ..lease_request(request, true)
         };
         store.claim(digest("client"), &request).await.unwrap()
     };
@@ -262,12 +250,8 @@ async fn unreadable_progress_is_counted_and_another_sample_is_claimed() {
             panic!("the sample is free");
         };
         let progress = Progress {
-            lease: first,
-            restart: 0,
-            at: 0,
-            segment: b"segment".to_vec(),
             is_last,
-            precedes_effects: false,
+            ..last_segment(first)
         };
         earlier.append(digest("client"), progress).await.unwrap();
         earlier.release(digest("client"), first, false).await.unwrap();
@@ -293,33 +277,19 @@ async fn sample_without_its_log_is_free() {
         return;
     };
     let store = store_of(&server);
-    let request = LeaseRequest {
-        request: digest("request"),
-        instance: 1,
-        running: &[],
-        idempotency_key: None,
-        is_retry: true,
-    };
+    let request = lease_request("request", true);
     let claim = async || store.claim(digest("client"), &request).await.unwrap();
     let LeaseOutcome::Taken { lease, .. } = claim().await else {
         panic!("the sample is free");
     };
-    let progress = |lease| Progress {
-        lease,
-        restart: 0,
-        at: 0,
-        segment: b"segment".to_vec(),
-        is_last: true,
-        precedes_effects: false,
-    };
-    store.append(digest("client"), progress(lease)).await.unwrap();
+    store.append(digest("client"), last_segment(lease)).await.unwrap();
     let keys = ClientKeys::new(digest("client"));
     server.run(&["DEL", &keys.log(digest("request"), 0)]);
     let LeaseOutcome::Taken { lease, log, .. } = claim().await else {
         panic!("the log is lost");
     };
     assert!(log.is_empty());
-    store.append(digest("client"), progress(lease)).await.unwrap();
+    store.append(digest("client"), last_segment(lease)).await.unwrap();
     assert!(matches!(claim().await, LeaseOutcome::Done { log, .. } if log == [b"segment"]));
 }
 
@@ -330,25 +300,11 @@ async fn received_answer_is_kept_for_a_short_time() {
         return;
     };
     let store = store_of(&server);
-    let request = LeaseRequest {
-        request: digest("request"),
-        instance: 1,
-        running: &[],
-        idempotency_key: None,
-        is_retry: false,
-    };
+    let request = lease_request("request", false);
     let LeaseOutcome::Taken { lease, .. } = store.claim(digest("client"), &request).await.unwrap() else {
         panic!("the sample is free");
     };
-    let progress = Progress {
-        lease,
-        restart: 0,
-        at: 0,
-        segment: b"segment".to_vec(),
-        is_last: true,
-        precedes_effects: false,
-    };
-    store.append(digest("client"), progress).await.unwrap();
+    store.append(digest("client"), last_segment(lease)).await.unwrap();
     let keys = ClientKeys::new(digest("client"));
     for (is_seen, expected) in [(false, 24 * 3600), (true, 600)] {
         store.release(digest("client"), lease, is_seen).await.unwrap();

@@ -1,12 +1,10 @@
 //! Clients with as many turns as a store allows, beside which the other clients do not wait.
 
-use super::{RedisReply, RedisServer, store_of};
+use super::{RedisReply, RedisServer, lease_request, store_of};
 use crate::session::chain::Digest;
 use crate::session::record::SessionId;
 use crate::session::redis::keys::ClientKeys;
-use crate::session::store::{
-    FoundTurn, LeaseOutcome, LeaseRequest, Lookup, Progress, SessionStore, StoreError,
-};
+use crate::session::store::{FoundTurn, LeaseOutcome, Lookup, Progress, SessionStore, StoreError};
 use crate::session::tests::{digest, ids, save, turn};
 use crate::session::turn_record::TurnRecord;
 use crate::wire::block::Block;
@@ -234,13 +232,7 @@ async fn progress_in_redis_makes_room() {
     let keys = ClientKeys::new(digest("client"));
     save(&store, turn("1", "a", "1")).await;
     let run = async |request: &str, bytes: usize| {
-        let claimed = LeaseRequest {
-            request: digest(request),
-            instance: 1,
-            running: &[],
-            is_retry: false,
-            idempotency_key: None,
-        };
+        let claimed = lease_request(request, false);
         let LeaseOutcome::Taken { lease, .. } = store.claim(digest("client"), &claimed).await.unwrap() else {
             panic!("the request is new");
         };

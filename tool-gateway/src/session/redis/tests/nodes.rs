@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::{RedisReply, RedisServer};
+use super::{RedisReply, RedisServer, lease_request};
 use crate::session::redis::RedisStore;
 use crate::session::redis::keys::ClientKeys;
-use crate::session::store::{LeaseOutcome, LeaseRequest, SessionStore as _};
+use crate::session::store::{LeaseOutcome, SessionStore as _};
 use crate::session::tests::{conformance, digest, ids, save, save_with, session_of_key, turn, turn_of_call};
 
 /// Three primaries.
@@ -126,13 +126,7 @@ async fn store_in_a_cluster_of_three_servers_conforms() {
     // Clients are on all servers.
     for client in 0..24 {
         let client = digest(&format!("client {client}"));
-        let request = LeaseRequest {
-            request: digest("request"),
-            instance: 1,
-            running: &[],
-            idempotency_key: None,
-            is_retry: false,
-        };
+        let request = lease_request("request", false);
         let LeaseOutcome::Taken { lease, .. } = store.claim(client, &request).await.unwrap() else {
             panic!("another request of the client");
         };

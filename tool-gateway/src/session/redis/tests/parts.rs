@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{RedisReply, RedisServer, store_of};
+use super::{RedisReply, RedisServer, lease_request, store_of};
 use crate::session::redis::RedisStore;
 use crate::session::redis::keys::ClientKeys;
 use crate::session::redis::packing::Packing;
-use crate::session::store::{Appended, Lease, LeaseOutcome, LeaseRequest, Progress, SessionStore as _};
+use crate::session::store::{Appended, Lease, LeaseOutcome, Progress, SessionStore as _};
 use crate::session::tests::{digest, leases};
 
 impl RedisStore {
@@ -17,13 +17,7 @@ impl RedisStore {
 }
 
 async fn claim(store: &RedisStore) -> LeaseOutcome {
-    let request = LeaseRequest {
-        request: digest("request"),
-        instance: 1,
-        running: &[],
-        is_retry: true,
-        idempotency_key: None,
-    };
+    let request = lease_request("request", true);
     store.claim(digest("client"), &request).await.unwrap()
 }
 

@@ -2,8 +2,8 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::RedisServer;
 use super::redis_proxy::{RedisProxy, Treatment};
+use super::{RedisServer, primary_and_replica};
 use crate::session::redis::RedisStore;
 use crate::session::store::{SavedTurn, SessionStore as _, StoreError};
 use crate::session::tests::{digest, ids, save, turn};
@@ -25,14 +25,9 @@ async fn try_save(store: &RedisStore, id: &str) -> Result<(), StoreError> {
 /// The replicas of a new connection have all of its writes, which are none.
 #[tokio::test]
 async fn lost_connection_is_no_replication() {
-    let (Some(primary), Some(replica)) = (RedisServer::start_with(&[]), RedisServer::start_with(&[])) else {
+    let Some([primary, replica]) = primary_and_replica() else {
         return;
     };
-    replica.run(&["REPLICAOF", "127.0.0.1", &primary.port().to_string()]);
-    primary.wait(|server| {
-        let info = server.run(&["INFO", "replication"]);
-        info.text().contains("state=online")
-    });
     let proxy = RedisProxy::start(primary.port());
     let store = RedisStore::new(&proxy.url().parse().unwrap(), None).unwrap();
     let store = store.with_wait_replicas(1);
