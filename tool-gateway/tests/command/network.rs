@@ -80,7 +80,7 @@ fn proxy(target: SocketAddr) -> (SocketAddr, Receiver<String>) {
     (address, heads)
 }
 
-/// Starts a gateway without proxies, certificates and keys but these.
+/// Starts a gateway whose proxies, certificates and keys are only in these variables.
 fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Serving {
     let mut program = command(&[&["serve"], arguments].concat());
     for variable in [
