@@ -666,3 +666,29 @@ async fn tool_with_a_layer_shares_sessions_and_settings() {
     let outcome = registry.call(call("count", "{}")).await;
     assert_eq!(outcome.failure, Some(Failure::NotFound));
 }
+
+/// Returns the name by which the model calls this tool.
+#[tool]
+async fn own_name(context: Context) -> String {
+    context.tool_name().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn the_context_of_a_call_has_the_name_that_the_model_knows() {
+    assert_eq!(Context::new().tool_name(), None);
+    let mut inner = ToolRegistry::new();
+    inner.register::<own_name>().unwrap();
+    inner
+        .register_source(listed(["a.b"]), async |_, _, context: Context| {
+            context.tool_name().unwrap_or_default().to_owned()
+        })
+        .unwrap();
+    let (mut middle, mut outer) = (ToolRegistry::new(), ToolRegistry::new());
+    middle.nest("middle", inner.clone()).unwrap();
+    outer.nest("outer", middle.clone()).unwrap();
+    for registry in [inner, middle, outer] {
+        for name in names(&registry) {
+            run_in(&registry, &name, "{}").await.assert_text(&name);
+        }
+    }
+}

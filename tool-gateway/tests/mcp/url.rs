@@ -127,7 +127,7 @@ fn a_tool_at_a_url_is_called_with_the_configured_headers() {
     assert_eq!(result["is_error"], true);
     assert_eq!(
         result["content"],
-        "`echo`: the MCP server `web` was not called: missing header `x-mcp-token` in the request of the client"
+        "`web__echo`: the MCP server `web` was not called: missing header `x-mcp-token` in the request of the client"
     );
     assert_eq!(server.headers("tools/call", "authorization").len(), 1);
 }

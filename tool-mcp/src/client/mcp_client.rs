@@ -311,13 +311,15 @@ impl McpClient {
     }
 
     async fn call(&self, name: String, arguments: Value, context: Context) -> ToolOutput {
+        // A registry may offer the tool under another name, with a prefix or without the characters that APIs refuse.
+        let shown_name = context.tool_name().unwrap_or(&name).to_owned();
         let result = match self.result(name.clone(), arguments, &context).await {
             Ok(result) => self.converted(result, context).await,
             Err(fault) => Err(fault),
         };
         result.unwrap_or_else(|fault| {
             tracing::warn!(server = self.name(), tool = name, %fault, "a call of an MCP server failed");
-            fault.into_output(&name, self.name())
+            fault.into_output(&shown_name, self.name())
         })
     }
 

@@ -142,10 +142,9 @@ fn start(
     limits: CallLimits<'_>,
 ) -> Result<Option<Started>, Failure> {
     let mut invocation = Invocation {
-        tool: tool.qualified_name.as_str(),
         reader: tools.reader(tool, call.policy),
         input: call.input.take(),
-        host: Host::new(&tools.states, call.context, limits.deadline),
+        host: Host::new(&tool.qualified_name, &tools.states, call.context, limits.deadline),
         issues: &mut call.outcome.warnings,
         is_dry_run: false,
     };

@@ -84,10 +84,9 @@ fn issues_of_call(
     let context = Context::new().with_session_values(SessionValues::new());
     let mut issues = Vec::new();
     let mut invocation = Invocation {
-        tool: tool.qualified_name.as_str(),
         reader: tools.reader(tool, policy),
         input: input.clone(),
-        host: Host::new(&tools.states, &context, None),
+        host: Host::new(&tool.qualified_name, &tools.states, &context, None),
         issues: &mut issues,
         is_dry_run: true,
     };

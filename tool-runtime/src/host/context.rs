@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use crate::host::progress::{Progress, ProgressReport};
 use crate::host::session_values::SessionValues;
+use crate::wire::definition::ToolName;
 
 /// The context of a call. The context does not contain the `tool_use_id`, since functions have no access to the id.
 ///
@@ -32,6 +33,7 @@ pub struct Context {
     deadline: Option<Instant>,
     cancellation: Option<CancellationToken>,
     extensions: Option<Arc<Extensions>>,
+    tool_name: Option<ToolName>,
 }
 
 type Extensions = Vec<(TypeId, Arc<dyn Any + Send + Sync>)>;
@@ -110,6 +112,19 @@ impl Context {
         }
     }
 
+    /// Sets the name of the called tool.
+    pub(crate) fn with_tool_name(mut self, name: ToolName) -> Self {
+        self.tool_name = Some(name);
+        self
+    }
+
+    /// Returns the name by which the model calls the tool, with the prefixes of nested registries; `None` outside of a call. For
+    /// texts to the model in handlers of [`register_source`](crate::ToolRegistry::register_source), which receive the name in the
+    /// source.
+    pub fn tool_name(&self) -> Option<&str> {
+        self.tool_name.as_ref().map(ToolName::as_str)
+    }
+
     /// Returns the progress channel, for functions that take the whole context, as dynamic tools do.
     pub fn progress(&self) -> Progress {
         self.extension::<Progress>().cloned().unwrap_or_default()
@@ -161,6 +176,7 @@ impl Context {
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
+            .field("tool_name", &self.tool_name())
             .field("session", &self.session)
             .field("session_values", &self.session_values)
             .field("deadline", &self.deadline)

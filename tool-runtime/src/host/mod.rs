@@ -24,10 +24,13 @@ use crate::host::progress::Progress;
 use crate::host::session_state::SessionState;
 use crate::host::session_values::SessionValueError;
 use crate::host::state::{State, States};
+use crate::wire::definition::ToolName;
 
 /// The supplier of host parameters for one call.
 #[derive(Debug)]
 pub struct Host<'a> {
+    /// Name by which the model calls the tool.
+    tool: &'a ToolName,
     states: &'a States,
     context: &'a Context,
     /// Deadline of this call: the earlier of the context's and the tool's.
@@ -39,14 +42,25 @@ pub struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    pub(crate) fn new(states: &'a States, context: &'a Context, deadline: Option<Instant>) -> Self {
+    pub(crate) fn new(
+        tool: &'a ToolName,
+        states: &'a States,
+        context: &'a Context,
+        deadline: Option<Instant>,
+    ) -> Self {
         Self {
+            tool,
             states,
             context,
             deadline,
             token: OnceCell::new(),
             error: OnceCell::new(),
         }
+    }
+
+    /// Returns the name by which the model calls the tool.
+    pub(crate) fn tool(&self) -> &str {
+        self.tool.as_str()
     }
 
     /// Returns the state of a type.
@@ -101,10 +115,10 @@ impl<'a> Host<'a> {
         self.token.get_or_init(make).clone()
     }
 
-    /// Returns the context, with the call's own token, deadline and progress.
+    /// Returns the context, with the name of the tool and the call's own token, deadline and progress.
     pub(crate) fn context(&self) -> Context {
         let context = self.context.clone().with_cancellation(self.token());
-        let context = context.with_progress_of_call();
+        let context = context.with_progress_of_call().with_tool_name(self.tool.clone());
         match self.deadline {
             Some(deadline) => context.with_deadline(deadline),
             None => context,

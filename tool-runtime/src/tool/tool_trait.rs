@@ -242,8 +242,6 @@ impl fmt::Debug for DeclaredTool {
 /// Input of a tool's handler for one call.
 #[derive(Debug)]
 pub struct Invocation<'a> {
-    /// Name of the tool.
-    pub(crate) tool: &'a str,
     pub(crate) reader: ArgumentReader<'a>,
     pub(crate) input: RawArguments<'a>,
     pub(crate) host: Host<'a>,
@@ -311,7 +309,7 @@ impl Invocation<'_> {
     #[inline]
     fn log_warnings(&self) {
         if !self.issues.is_empty() {
-            issue::log(self.tool, self.issues);
+            issue::log(self.host.tool(), self.issues);
         }
     }
 

@@ -168,9 +168,10 @@ impl ScopedClients {
     }
 
     async fn call(&self, name: String, arguments: Value, context: Context) -> ToolOutput {
+        let shown_name = context.tool_name().unwrap_or(&name).to_owned();
         let call = match self.process(self.key(&context)).await {
             Ok(call) => call,
-            Err(reason) => return self.no_process(&name, &reason),
+            Err(reason) => return self.no_process(&name, &shown_name, &reason),
         };
         let StartedClient { client, first_start } = &*call.process;
         first_start
@@ -184,14 +185,14 @@ impl ScopedClients {
         if let Some(reason) = self.rejection(client, &name) {
             let server = &self.settings.key;
             return ToolOutput::error(format!(
-                "`{name}`: the MCP server `{server}` has changed this tool ({reason}), so it was not called; continue without it"
+                "`{shown_name}`: the MCP server `{server}` has changed this tool ({reason}), so it was not called; continue without it"
             ));
         }
         client.handler()(name, arguments, context).await
     }
 
-    fn no_process(&self, tool: &str, reason: &NoProcess) -> ToolOutput {
-        let start = format!("`{tool}`: the MCP server `{}`", self.settings.key);
+    fn no_process(&self, tool: &str, shown_name: &str, reason: &NoProcess) -> ToolOutput {
+        let start = format!("`{shown_name}`: the MCP server `{}`", self.settings.key);
         match reason {
             NoProcess::Stopped => ToolOutput::error(format!("{start} was stopped; continue without it")),
             NoProcess::Invalid => {
