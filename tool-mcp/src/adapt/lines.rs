@@ -69,10 +69,13 @@ impl LineDecoder {
         }
     }
 
-    /// Returns whether the pending line takes long to parse.
+    /// Returns the number of bytes of the pending line that are parsed at its end.
     #[cfg(feature = "client")]
-    pub(crate) fn has_long_line(&self) -> bool {
-        matches!(&self.state, LineState::Message(line) if line.len() > LONG_BYTES)
+    pub(crate) fn pending_bytes(&self) -> usize {
+        match &self.state {
+            LineState::Message(line) => line.len(),
+            LineState::Text | LineState::Large { .. } => 0,
+        }
     }
 
     /// Returns the last line, which has no line end.

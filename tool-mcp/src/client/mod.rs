@@ -9,6 +9,7 @@ pub(crate) mod hooks;
 pub(crate) mod settings;
 mod process;
 mod outgoing;
+mod pipe_reader;
 mod wire;
 mod connection;
 mod list;

@@ -22,9 +22,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::sync::DropGuard;
 
 use crate::adapt::era::{UNSUPPORTED_VERSION, discover_answer, initialize_answer};
-use crate::adapt::lines::{Line, LineDecoder};
+use crate::adapt::lines::Line;
 use crate::client::hooks::{Hooks, MessageKind};
 use crate::client::outgoing::{INVALID, Outgoing, TOO_LARGE, Tracker};
+use crate::client::pipe_reader::PipeReader;
 
 /// Maximum number of messages that wait for the server to read them.
 const QUEUE: usize = 256;
@@ -405,7 +406,7 @@ impl Wire {
                     return self.close("connection closed");
                 }
             }
-            if reader.decoder.is_flooded() {
+            if reader.is_flooded() {
                 return self.close("wrote 1 MiB to standard output without a message");
             }
             if count == 0 {
@@ -475,39 +476,6 @@ impl Wire {
             }
             () = self.end.cancelled() => {}
         }
-    }
-}
-
-/// Bytes of standard output, and the lines in them.
-struct PipeReader {
-    decoder: LineDecoder,
-    buffer: Vec<u8>,
-    lines: Vec<Line>,
-}
-
-impl PipeReader {
-    fn new(max_bytes: usize) -> Self {
-        Self {
-            decoder: LineDecoder::new(max_bytes),
-            buffer: vec![0; 64 << 10],
-            lines: Vec::new(),
-        }
-    }
-
-    /// Returns whether a long line ends in the first `count` bytes of the buffer, or with the output.
-    fn is_long(&self, count: usize) -> bool {
-        let bytes = self.buffer.get(..count).unwrap_or_default();
-        self.decoder.has_long_line() && (count == 0 || bytes.contains(&b'\n'))
-    }
-
-    /// Decodes the first `count` bytes of the buffer, or the end of the output.
-    fn decoded(mut self, count: usize) -> Self {
-        if count == 0 {
-            self.lines.extend(self.decoder.finish());
-        }
-        let bytes = self.buffer.get(..count).unwrap_or_default();
-        self.decoder.push(bytes, &mut self.lines);
-        self
     }
 }
 

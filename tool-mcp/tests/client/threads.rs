@@ -76,3 +76,15 @@ fn long_answers_are_parsed_and_converted_on_another_thread() {
         assert_eq!(length, 300 << 10);
     }
 }
+
+#[test]
+fn long_errors_are_parsed_on_another_thread() {
+    let message: Value = "x".repeat(300 << 10).into();
+    let text = check_is_elsewhere(2, async move {
+        let peer = HttpPeer::modern(brew(), move |request| {
+            request.error(400, json!({ "code": -32602, "message": message }))
+        });
+        call_text(&peer.connect().await, "brew", &json!({})).await
+    });
+    assert!(text.contains("refused the call: xxx"), "{text:.100}");
+}

@@ -1,5 +1,6 @@
 //! Bodies of responses that are not streams.
 
+use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use http_body::Body as _;
@@ -10,11 +11,13 @@ use crate::client::http_service::HttpBody;
 
 /// Maximum number of bytes of an error that are read, if the limit of a message is lower.
 const ERROR_BYTES: usize = 64 << 10;
+/// Maximum number of bytes of an error of which a message shows a part. The rest of a long body is not read twice.
+const SHOWN_BYTES: usize = 16 << 10;
 /// Maximum number of characters of an error's text in a message.
 const TEXT_CHARS: usize = 200;
 
 /// Reads a body. A body above the limit is not read.
-pub(super) async fn read(mut body: HttpBody, limit: usize) -> Result<Vec<u8>, HttpFailure> {
+pub(super) async fn read(mut body: HttpBody, limit: usize) -> Result<Bytes, HttpFailure> {
     let announced = body.size_hint().lower();
     if announced > limit as u64 {
         return Err(HttpFailure::TooLarge {
@@ -32,11 +35,11 @@ pub(super) async fn read(mut body: HttpBody, limit: usize) -> Result<Vec<u8>, Ht
         }
         bytes.extend_from_slice(data);
     }
-    Ok(bytes)
+    Ok(bytes.into())
 }
 
 /// Reads the body of a response without success.
-pub(super) async fn read_error(body: HttpBody, limit: usize) -> Vec<u8> {
+pub(super) async fn read_error(body: HttpBody, limit: usize) -> Bytes {
     read(body, limit.max(ERROR_BYTES)).await.unwrap_or_default()
 }
 
@@ -45,7 +48,7 @@ pub(super) fn status_failure(status: StatusCode, headers: &HeaderMap, body: &[u8
     let mut text = String::new();
     // A page would not help.
     if !body.trim_ascii().is_empty() && !media_type(headers).contains("html") {
-        let sent = String::from_utf8_lossy(body);
+        let sent = String::from_utf8_lossy(body.get(..SHOWN_BYTES).unwrap_or(body));
         let shown = sent.split_whitespace().collect::<Vec<_>>().join(" ");
         text = format!(" ({})", shown.chars().take(TEXT_CHARS).collect::<String>());
     }

@@ -9,7 +9,7 @@ use http::{Response, StatusCode};
 use http_body_util::BodyExt as _;
 use rmcp::model::{ErrorCode, ErrorData};
 use rmcp::service::{RoleClient, RxJsonRpcMessage};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::body::{media_type, read, read_error, status_failure, unread_encoding};
@@ -136,7 +136,8 @@ impl HttpWire {
             if !status.is_success() {
                 return Err(status_failure(status, &headers, &body));
             }
-            serde_json::from_slice(&body).map_err(|_| HttpFailure::Invalid("invalid JSON".to_owned()))?
+            let message = parse(body).await;
+            message.map_err(|_| HttpFailure::Invalid("invalid JSON".to_owned()))?
         };
         if answer.get("result").is_none() {
             let reason = "`initialize` was refused in place of a lost session";
@@ -171,16 +172,18 @@ impl HttpWire {
         let mut messages = Vec::new();
         if !parts.status.is_success() {
             let body = read_error(body, self.message_bytes).await;
-            let message: Option<Map<String, Value>> = serde_json::from_slice(&body).ok();
-            let message = message.filter(|message| message.get("error").is_some_and(Value::is_object));
-            let is_message = message.is_some() && parts.status != StatusCode::UNAUTHORIZED;
-            let Some(mut message) = message.filter(|_| is_message) else {
-                return Err(status_failure(parts.status, &parts.headers, &body));
+            return match parse(body.clone()).await {
+                Ok(Value::Object(mut message))
+                    if message.get("error").is_some_and(Value::is_object)
+                        && parts.status != StatusCode::UNAUTHORIZED =>
+                {
+                    // Servers often have no id in errors of this kind, or one of their own.
+                    message.insert("id".to_owned(), request.id.into());
+                    self.wire.receive(Value::Object(message), &mut messages);
+                    Ok(Answered { messages, rest: None })
+                }
+                _ => Err(status_failure(parts.status, &parts.headers, &body)),
             };
-            // Servers often have no id in errors of this kind, or one of their own.
-            message.insert("id".to_owned(), request.id.into());
-            self.wire.receive(Value::Object(message), &mut messages);
-            return Ok(Answered { messages, rest: None });
         }
         let media_type = media_type(&parts.headers);
         if media_type == EVENT_STREAM {

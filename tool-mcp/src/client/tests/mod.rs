@@ -4,3 +4,4 @@ mod fake_server;
 mod revisions;
 mod calls;
 mod restarts;
+mod threads;
