@@ -1,41 +1,38 @@
 //! Compares the rows of `docs/faults.md` with their tests: each row has a test, each test has a row, and both have equal texts.
-//!
-//! The two middle columns of a row contain exact texts as code: the whole text for the model (after `is_error`, if the result is an error),
-//! and the telemetry for the host (the kind of the failure, then the events). All other text is prose.
 
 use std::fs;
+use std::ops::Deref;
 use std::path::Path;
 
-use tests::fault_cells::FaultCells;
+use tests::fault_row::FaultRow;
 use tests::tests_of::{assert_one_for_one, names_in};
 use tool_runtime::{ToolOutcome, ToolResult};
 
 use crate::telemetry;
 
-const DOCUMENT: &str = include_str!("../../docs/faults.md");
+/// Suites of other crates: `tool-gateway/tests/server`, `tool-mcp/tests/client`, `tool-mcp/tests/server` and `tool-gateway/tests/mcp`.
+const OTHER_SUITES: [&str; 4] = ["gateway", "mcp", "mcp_server", "mcp_gateway"];
 
 /// A row for its test.
 #[derive(Debug)]
-pub struct Row {
-    test: String,
-    model: Vec<String>,
-    host: Vec<String>,
-}
+pub struct Row(FaultRow);
 
 /// Returns the row of a test, which is named `module::function`.
 pub fn row(test: &str) -> Row {
     telemetry::record();
-    rows()
-        .find(|row| row.test == test)
-        .unwrap_or_else(|| panic!("docs/faults.md has no row for `{test}`"))
+    let (module, function) = test.split_once("::").unwrap();
+    Row(FaultRow::find(module, function))
+}
+
+impl Deref for Row {
+    type Target = FaultRow;
+
+    fn deref(&self) -> &FaultRow {
+        &self.0
+    }
 }
 
 impl Row {
-    /// Returns the id of the row's call.
-    pub fn id(&self) -> String {
-        format!("toolu_{}", self.test.replace("::", "_"))
-    }
-
     /// Checks that both columns match this outcome.
     pub fn check(&self, outcome: &ToolOutcome) {
         self.model_reads(read_in(&outcome.result));
@@ -68,24 +65,6 @@ impl Row {
         without.result.content = String::new().into();
         self.check_in(directory, &without);
     }
-
-    /// Returns the code in the model's column.
-    pub fn model_reads<T: Into<String>>(&self, texts: impl IntoIterator<Item = T>) {
-        let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
-        assert_eq!(
-            texts, self.model,
-            "what the model reads (left), and what docs/faults.md says"
-        );
-    }
-
-    /// Returns the code in the host's column.
-    pub fn host_learns<T: Into<String>>(&self, texts: impl IntoIterator<Item = T>) {
-        let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
-        assert_eq!(
-            texts, self.host,
-            "what the host learns (left), and what docs/faults.md says"
-        );
-    }
 }
 
 /// Returns `is_error`, if the result is an error, and the text.
@@ -105,24 +84,8 @@ pub fn learnt_from(outcome: &ToolOutcome) -> Vec<String> {
     failure.into_iter().chain(recorded.events).collect()
 }
 
-fn rows() -> impl Iterator<Item = Row> {
-    let lines = DOCUMENT.lines().filter(|line| line.starts_with("| "));
-    let rows = lines.filter(|line| !line.ends_with("| test |"));
-    // Rows of the gateway have another suite, `tool-gateway/tests/server/faults.rs`; rows of MCP servers and of their clients have
-    // `tool-mcp/tests/client/faults.rs` and `tool-mcp/tests/server/faults.rs`, and through the gateway `tool-gateway/tests/mcp/faults.rs`.
-    let rows = rows.filter(|line| {
-        !["`gateway::", "`mcp::", "`mcp_server::", "`mcp_gateway::"]
-            .iter()
-            .any(|suite| line.contains(suite))
-    });
-    rows.map(|line| {
-        let FaultCells { test, reader, host } = FaultCells::read(line);
-        Row {
-            test,
-            model: reader,
-            host,
-        }
-    })
+fn rows() -> impl Iterator<Item = FaultRow> {
+    FaultRow::all().filter(|row| !OTHER_SUITES.contains(&row.suite()))
 }
 
 #[test]

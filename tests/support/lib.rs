@@ -15,4 +15,4 @@ pub mod warnings;
 pub mod instances;
 pub mod corpus;
 pub mod tests_of;
-pub mod fault_cells;
+pub mod fault_row;

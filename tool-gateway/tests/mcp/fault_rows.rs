@@ -4,28 +4,22 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::fault_cells::{FaultCells, in_row};
+use crate::fault_row::{FaultRow, in_row};
 use crate::gateway::Gateway;
 use crate::tests_of::{assert_one_for_one, names_in};
 
-const DOCUMENT: &str = include_str!("../../../docs/faults.md");
+const SUITE: &str = "mcp_gateway";
 
 /// Number of rows.
 const ROWS: usize = 37;
 
-/// A row with the code in its columns.
+/// A row for its test.
 #[derive(Debug)]
-pub(crate) struct Row {
-    test: String,
-    model: Vec<String>,
-    host: Vec<String>,
-}
+pub(crate) struct Row(FaultRow);
 
 /// Returns the row of a test.
 pub(crate) fn row(test: &str) -> Row {
-    let test = format!("mcp_gateway::{test}");
-    let found = rows().find(|row| row.test == test);
-    found.unwrap_or_else(|| panic!("docs/faults.md has no row for `{test}`"))
+    Row(FaultRow::find(SUITE, test))
 }
 
 impl Row {
@@ -42,17 +36,13 @@ impl Row {
             Value::String(text) => text.clone(),
             content => content[0]["text"].as_str().unwrap_or_default().to_owned(),
         };
-        let mut read = vec![in_row(&text)];
-        read.splice(..0, is_error.then(|| "is_error".to_owned()));
-        assert_eq!(
-            read, self.model,
-            "what the model reads (left), and docs/faults.md"
-        );
+        let is_error = is_error.then(|| "is_error".to_owned());
+        self.0.model_reads(is_error.into_iter().chain([in_row(&text)]));
     }
 
     /// Waits for the row's metrics, stops the gateway, and checks the log.
     pub(crate) fn check_host(&self, gateway: &mut Gateway) {
-        let metrics = self.host.iter().filter(|text| text.starts_with("mcp_"));
+        let metrics = self.0.host.iter().filter(|text| text.starts_with("mcp_"));
         for line in metrics {
             gateway.wait_for_metric(&format!("tool_gateway_{line}\n"));
         }
@@ -69,7 +59,7 @@ impl Row {
                 lines.push(line);
             }
         }
-        let wanted = self.host.iter().filter(|text| !text.starts_with("mcp_"));
+        let wanted = self.0.host.iter().filter(|text| !text.starts_with("mcp_"));
         let mut wanted: Vec<_> = wanted.cloned().collect();
         lines.sort();
         wanted.sort();
@@ -78,8 +68,8 @@ impl Row {
 
     /// Checks the error of a program that does not start.
     pub(crate) fn check_error(&self, stderr: &str) {
-        assert!(self.model.is_empty());
-        for text in &self.host {
+        assert!(self.0.reader.is_empty());
+        for text in &self.0.host {
             assert!(stderr.contains(text), "{stderr}");
         }
     }
@@ -113,22 +103,9 @@ fn warning(line: &str) -> Option<String> {
     Some(in_row(&text))
 }
 
-fn rows() -> impl Iterator<Item = Row> {
-    let lines = DOCUMENT
-        .lines()
-        .filter(|line| line.starts_with("| ") && line.contains("`mcp_gateway::"));
-    lines.map(|line| {
-        let FaultCells { test, reader, host } = FaultCells::read(line);
-        Row {
-            test,
-            model: reader,
-            host,
-        }
-    })
-}
-
 #[test]
 fn each_row_has_one_test_and_each_test_a_row() {
-    let tests = names_in(include_str!("faults.rs")).map(|name| format!("mcp_gateway::{name}"));
-    assert_one_for_one("docs/faults.md", rows().map(|row| row.test), tests, ROWS);
+    let tests = names_in(include_str!("faults.rs")).map(|name| format!("{SUITE}::{name}"));
+    let rows = FaultRow::in_suite(SUITE).map(|row| row.test);
+    assert_one_for_one("docs/faults.md", rows, tests, ROWS);
 }

@@ -1,14 +1,14 @@
 //! A running program with a configuration of MCP servers, and its client.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::peer::SCRIPT;
-use crate::program::{Directory, command};
+use crate::program::Directory;
+use crate::served_program::ServedProgram;
 use crate::upstream::Upstream;
 
 /// Arguments that start this program as a server.
@@ -34,45 +34,9 @@ fn table(key: &str, command: &Value, arguments: &Value, script: &Value, lines: &
     )
 }
 
-/// Lines of the program's log, which a thread reads.
-#[derive(Clone, Default)]
-struct Log(Arc<(Mutex<LogLines>, Condvar)>);
-
-#[derive(Default)]
-struct LogLines {
-    lines: Vec<String>,
-    is_complete: bool,
-}
-
-impl Log {
-    /// Waits for a line, and returns it. The test runner's limit ends a test that waits forever.
-    fn wait_for(&self, part: &str) -> String {
-        let (lines, added) = &*self.0;
-        let mut log = lines.lock().unwrap();
-        loop {
-            if let Some(line) = log.lines.iter().find(|line| line.contains(part)) {
-                return line.clone();
-            }
-            assert!(!log.is_complete, "no line with {part}: {:#?}", log.lines);
-            log = added.wait(log).unwrap();
-        }
-    }
-
-    /// Waits for the end of the log, and returns all lines.
-    fn whole(&self) -> Vec<String> {
-        let (lines, added) = &*self.0;
-        let log = added
-            .wait_while(lines.lock().unwrap(), |log| !log.is_complete)
-            .unwrap();
-        log.lines.clone()
-    }
-}
-
 /// The program, which is killed on drop.
 pub(crate) struct Gateway {
-    child: Child,
-    address: String,
-    log: Log,
+    program: ServedProgram,
     directory: Option<Directory>,
 }
 
@@ -113,52 +77,29 @@ impl Gateway {
             upstream.url
         );
         let file = directory.file("gateway.toml", text);
-        let mut child = command(&["serve", "--config", &file, "--listen", "127.0.0.1:0"])
-            .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
-            .env_remove("RUST_LOG")
-            .env("ANTHROPIC_API_KEY", "key")
-            .envs(variables.iter().copied())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        let log = Log::default();
-        let shared = log.clone();
-        std::thread::spawn(move || {
-            let (lines, added) = &*shared.0;
-            for line in stderr.lines().map_while(Result::ok) {
-                lines.lock().unwrap().lines.push(line);
-                added.notify_all();
-            }
-            lines.lock().unwrap().is_complete = true;
-            added.notify_all();
-        });
-        let line = log.wait_for("listening on http://");
         Self {
-            address: line.trim_start_matches("listening on http://").to_owned(),
-            child,
-            log,
+            program: ServedProgram::start(Path::new(&file), 0, variables),
             directory: Some(directory),
         }
     }
 
     /// Waits for a line of the log, and returns it.
     pub(crate) fn log_line(&self, part: &str) -> String {
-        self.log.wait_for(part)
+        self.program.log_line(part)
     }
 
     /// Returns the lines of the log of a program that has been stopped.
     pub(crate) fn whole_log(&self) -> Vec<String> {
-        self.log.whole()
+        self.program.whole_log()
     }
 
     pub(crate) fn address(&self) -> &str {
-        &self.address
+        &self.program.address
     }
 
     /// Returns the child processes of the program.
     pub(crate) fn children(&self) -> Vec<u32> {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.program.id())).unwrap();
         tasks
             .flat_map(|task| {
                 let children = task.unwrap().path().join("children");
@@ -173,7 +114,7 @@ impl Gateway {
     /// Kills the program, and returns its directory for the next one.
     pub(crate) fn kill(mut self) -> Directory {
         self.signal("-KILL");
-        self.child.wait().unwrap();
+        self.program.wait();
         self.directory.take().unwrap()
     }
 
@@ -190,7 +131,7 @@ impl Gateway {
         headers: &str,
         body: &(impl AsRef<[u8]> + ?Sized),
     ) -> (u16, String) {
-        Self::send_to(&self.address, method, path, headers, body)
+        Self::send_to(self.address(), method, path, headers, body)
     }
 
     pub(crate) fn send_to(
@@ -210,7 +151,7 @@ impl Gateway {
 
     /// Sends a request, and returns the connection with its answer.
     pub(crate) fn begin(&self, method: &str, path: &str, body: &str) -> TcpStream {
-        Self::begin_at(&self.address, method, path, "", body)
+        Self::begin_at(self.address(), method, path, "", body)
     }
 
     fn begin_at(address: &str, method: &str, path: &str, headers: &str, body: impl AsRef<[u8]>) -> TcpStream {
@@ -264,10 +205,7 @@ impl Gateway {
 
     /// Sends a signal to the program.
     pub(crate) fn signal(&self, signal: &str) {
-        let status = Command::new("kill")
-            .args([signal, &self.child.id().to_string()])
-            .status();
-        assert!(status.unwrap().success());
+        self.program.signal(signal);
     }
 
     /// Stops the program, and returns its directory for the next one.
@@ -279,14 +217,7 @@ impl Gateway {
     /// Stops the program, and returns whether it ended in order.
     pub(crate) fn stop(&mut self) -> bool {
         self.signal("-TERM");
-        self.child.wait().unwrap().success()
-    }
-}
-
-impl Drop for Gateway {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.program.wait()
     }
 }
 

@@ -25,12 +25,19 @@ mod peer;
     reason = "shared with other suites"
 )]
 mod redis_server;
-#[path = "../../../tests/support/fault_cells.rs"]
-#[allow(unreachable_pub, reason = "the other suites have it from a library")]
-mod fault_cells;
+#[path = "../../../tests/support/fault_row.rs"]
+#[allow(
+    unreachable_pub,
+    dead_code,
+    reason = "the other suites have it from a library"
+)]
+mod fault_row;
 #[path = "../../../tests/support/tests_of.rs"]
 #[allow(unreachable_pub, reason = "the other suites have it from a library")]
 mod tests_of;
+#[path = "../shared/served_program.rs"]
+#[allow(dead_code, reason = "the other suite uses all of it")]
+mod served_program;
 mod upstream;
 mod gateway;
 mod turns;

@@ -10,6 +10,9 @@
     reason = "a test, in all of its functions"
 )]
 
+#[path = "../shared/served_program.rs"]
+#[allow(dead_code, reason = "the other suite uses all of it")]
+mod served_program;
 mod http;
 mod upstream;
 mod gateway_process;

@@ -67,8 +67,13 @@ async fn rolling_restart_loses_nothing_and_repeats_nothing() {
     for gateway in &gateways {
         gateway.ready().await;
     }
-    let balancer =
-        LoadBalancer::start(gateways.iter().map(|gateway| gateway.address.clone()).collect()).await;
+    let balancer = LoadBalancer::start(
+        gateways
+            .iter()
+            .map(|gateway| gateway.address().to_owned())
+            .collect(),
+    )
+    .await;
     let mut load = Command::new(&python)
         .arg(source("load.py"))
         .arg(&balancer.url)

@@ -75,7 +75,7 @@ async fn program_connects_with_tls_and_a_password() {
     let mut conversation = Conversation::new(&[call, json!("Done.")]);
     conversation.body["tools"] = json!([{ "name": "TodoWrite" }]);
     let body = conversation.body.to_string();
-    let reply = http::send(&trustful.address, "POST", "/v1/messages", &[], body.as_bytes())
+    let reply = http::send(trustful.address(), "POST", "/v1/messages", &[], body.as_bytes())
         .await
         .unwrap();
     assert_eq!(

@@ -15,11 +15,9 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber, subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
-use crate::fault_cells::FaultCells;
+use crate::fault_row::FaultRow;
 use crate::lab::Lab;
 use crate::reply::{self, Reply};
-
-const DOCUMENT: &str = include_str!("../../../docs/faults.md");
 
 /// A row with the code in its columns.
 #[derive(Debug)]
@@ -30,11 +28,8 @@ pub(crate) struct Row {
 
 /// Returns the row of a test in `faults.rs`.
 pub(crate) fn row(test: &str) -> Row {
-    let test = format!("gateway::{test}");
-    let found = rows().find(|(name, _)| *name == test);
-    found
-        .unwrap_or_else(|| panic!("docs/faults.md has no row for `{test}`"))
-        .1
+    let FaultRow { reader, host, .. } = FaultRow::find("gateway", test);
+    Row { client: reader, host }
 }
 
 impl Row {
@@ -265,16 +260,6 @@ impl Visit for Fields {
     }
 }
 
-/// Returns the rows of the gateway by test.
-fn rows() -> impl Iterator<Item = (String, Row)> {
-    let lines = DOCUMENT.lines().filter(|line| line.contains("`gateway::"));
-    lines.map(|line| {
-        let FaultCells { test, reader, host } = FaultCells::read(line);
-        let row = Row { client: reader, host };
-        (test, row)
-    })
-}
-
 #[test]
 fn each_row_has_one_test_and_each_test_a_row() {
     let source = concat!(
@@ -304,7 +289,7 @@ fn each_row_has_one_test_and_each_test_a_row() {
         Some(format!("gateway::{name}"))
     });
     let tests: BTreeSet<_> = tests.collect();
-    let names: Vec<_> = rows().map(|(name, _)| name).collect();
+    let names: Vec<_> = FaultRow::in_suite("gateway").map(|row| row.test).collect();
     assert_eq!(
         names.iter().cloned().collect::<BTreeSet<_>>(),
         tests,

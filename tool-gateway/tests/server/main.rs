@@ -70,13 +70,13 @@ mod two_processes;
 #[cfg(target_os = "linux")]
 #[path = "../../../tests/faults/own_process.rs"]
 mod own_process;
-#[path = "../../../tests/support/fault_cells.rs"]
+#[path = "../../../tests/support/fault_row.rs"]
 #[allow(
     unreachable_pub,
     dead_code,
     reason = "the other suites have it from a library"
 )]
-mod fault_cells;
+mod fault_row;
 mod fault_rows;
 mod faults;
 mod upstream_faults;

@@ -10,9 +10,13 @@
 #[path = "../../../tests/faults/telemetry.rs"]
 #[allow(unreachable_pub, dead_code, reason = "the other suite uses all of it")]
 mod telemetry;
-#[path = "../../../tests/support/fault_cells.rs"]
-#[allow(unreachable_pub, reason = "the other suites have it from a library")]
-mod fault_cells;
+#[path = "../../../tests/support/fault_row.rs"]
+#[allow(
+    unreachable_pub,
+    dead_code,
+    reason = "the other suites have it from a library"
+)]
+mod fault_row;
 #[path = "../../../tests/support/tests_of.rs"]
 #[allow(unreachable_pub, reason = "the other suites have it from a library")]
 mod tests_of;

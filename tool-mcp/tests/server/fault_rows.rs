@@ -2,25 +2,17 @@
 
 use tool_runtime::serde_json::Value;
 
-use crate::fault_cells::FaultCells;
+use crate::fault_row::FaultRow;
 use crate::tests_of::{assert_one_for_one, names_in};
 
-const DOCUMENT: &str = include_str!("../../../docs/faults.md");
+const SUITE: &str = "mcp_server";
 
 /// Number of rows.
 const ROWS: usize = 19;
 
-fn rows() -> impl Iterator<Item = FaultCells> {
-    let lines = DOCUMENT
-        .lines()
-        .filter(|line| line.starts_with("| ") && line.contains("`mcp_server::"));
-    lines.map(FaultCells::read)
-}
-
 /// Compares an answer, with the status of HTTP if there is one, with the row of a test.
 pub(crate) fn check(test: &str, status: Option<u16>, answer: &Value, events: &[String]) {
-    let row = rows().find(|row| row.test == format!("mcp_server::{test}"));
-    let row = row.unwrap_or_else(|| panic!("docs/faults.md has no row for `{test}`"));
+    let row = FaultRow::find(SUITE, test);
     let error = &answer["error"];
     let result = answer["result"]["content"][0]["text"].as_str();
     let parts = [
@@ -32,19 +24,13 @@ pub(crate) fn check(test: &str, status: Option<u16>, answer: &Value, events: &[S
             .or(result)
             .map(|text| text.replace('\n', " ⏎ ")),
     ];
-    let read: Vec<String> = parts.into_iter().flatten().collect();
-    assert_eq!(
-        read, row.reader,
-        "what the client reads (left), and docs/faults.md"
-    );
-    assert_eq!(
-        events, row.host,
-        "what the host learns (left), and docs/faults.md"
-    );
+    row.model_reads(parts.into_iter().flatten());
+    row.host_learns(events);
 }
 
 #[test]
 fn each_row_has_one_test_and_each_test_a_row() {
-    let tests = names_in(include_str!("faults.rs")).map(|name| format!("mcp_server::{name}"));
-    assert_one_for_one("docs/faults.md", rows().map(|row| row.test), tests, ROWS);
+    let tests = names_in(include_str!("faults.rs")).map(|name| format!("{SUITE}::{name}"));
+    let rows = FaultRow::in_suite(SUITE).map(|row| row.test);
+    assert_one_for_one("docs/faults.md", rows, tests, ROWS);
 }

@@ -17,13 +17,13 @@ mod telemetry;
 #[path = "../../../tests/support/tests_of.rs"]
 #[allow(unreachable_pub, reason = "the other suites have it from a library")]
 mod tests_of;
-#[path = "../../../tests/support/fault_cells.rs"]
+#[path = "../../../tests/support/fault_row.rs"]
 #[allow(
     unreachable_pub,
     dead_code,
     reason = "the other suites have it from a library"
 )]
-mod fault_cells;
+mod fault_row;
 mod served;
 mod process;
 mod basics;
