@@ -167,13 +167,14 @@ pub(crate) fn print(options: &ToolsOptions, terminal: Terminal) -> Result<Outcom
         registry,
         left_out,
         failures,
+        stderr,
     } = runtime()?.block_on(async {
         let servers = McpServers::start_for(&settings, None);
         let listed = servers.listed(registry).await;
         servers.stop().await;
         listed
     });
-    for line in left_out.iter().chain(&failures) {
+    for line in left_out.iter().chain(&failures).chain(&stderr) {
         terminal.print(&format!("{}\n", visible(line)));
     }
     let definitions = registry.tool_definitions();
@@ -187,9 +188,23 @@ pub(crate) fn print(options: &ToolsOptions, terminal: Terminal) -> Result<Outcom
     Ok(Outcome::success_if(failures.is_empty()))
 }
 
-async fn call_tool(registry: &ToolRegistry, options: &CallOptions) -> Result<ToolOutcome, Failure> {
-    UnknownTool::check(registry, [options.name.as_str()])
-        .map_err(|error| Failure::Message(visible(&error.to_string())))?;
+async fn call_tool(
+    registry: &ToolRegistry,
+    options: &CallOptions,
+    settings: &Settings,
+) -> Result<ToolOutcome, Failure> {
+    UnknownTool::check(registry, [options.name.as_str()]).map_err(|error| {
+        let mut text = error.to_string();
+        let starts = settings.mcp.name_starts();
+        // The servers were not started, so that the list does not have their tools.
+        if !starts.is_empty() && !starts.iter().any(|start| options.name.starts_with(start)) {
+            text = format!(
+                "{text}; names of tools of MCP servers begin with {}",
+                starts.join(", ")
+            );
+        }
+        Failure::Message(visible(&text))
+    })?;
     let call = ToolCall::new("toolu_cli", &options.name, options.arguments.as_str());
     Ok(registry.call(call).await)
 }
@@ -199,7 +214,7 @@ pub(crate) fn call(options: &CallOptions, terminal: Terminal) -> Result<Outcome,
         command_settings(options.config.as_deref(), &options.workspace)?;
     let outcome = runtime()?.block_on(async {
         if registry.get_tool(&options.name).is_some() {
-            return call_tool(&registry, options).await;
+            return call_tool(&registry, options, &settings).await;
         }
         let servers = McpServers::start_for(&settings, Some(&options.name));
         let listed = servers.listed(registry).await;
@@ -207,7 +222,7 @@ pub(crate) fn call(options: &CallOptions, terminal: Terminal) -> Result<Outcome,
             Some(failure) if listed.registry.get_tool(&options.name).is_none() => {
                 Err(Failure::Message(visible(failure)))
             }
-            _ => call_tool(&listed.registry, options).await,
+            _ => call_tool(&listed.registry, options, &settings).await,
         };
         servers.stop().await;
         outcome

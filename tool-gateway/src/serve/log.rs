@@ -19,9 +19,12 @@ pub(super) fn start_log(beside: Option<Box<dyn Layer<Registry> + Send + Sync>>) 
         Ok("error") => LevelFilter::ERROR,
         _ => LevelFilter::INFO,
     };
-    // The log line of a turn has all fields of these spans, and formatting a span takes longer than all other work of a request.
     let shows = filter_fn(move |metadata| {
-        level >= LevelFilter::DEBUG || !(metadata.is_span() && metadata.name() == "chat")
+        // The log line of a turn has all fields of these spans, and formatting a span takes longer than all other work of a request.
+        let is_costly = metadata.is_span() && metadata.name() == "chat";
+        // The SDK of MCP logs each start and end of a server in its own terms.
+        let is_of_sdk = metadata.target().starts_with("rmcp") && *metadata.level() > LevelFilter::WARN;
+        level >= LevelFilter::DEBUG || !(is_costly || is_of_sdk)
     });
     let lines = LogLines::new(|line: &[u8]| {
         // The program continues if standard error is closed.

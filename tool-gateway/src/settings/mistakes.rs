@@ -122,6 +122,18 @@ impl Mistakes {
         !self.found.iter().any(|mistake| mistake.key == key)
     }
 
+    /// Returns the messages, without the keys of this table, for a table that another file has.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn messages_in(self, table: &[&str]) -> Vec<String> {
+        let table = table.join(".");
+        let found = self.found.into_iter().map(|mistake| {
+            let rest = mistake.message.strip_prefix(&table);
+            let rest = rest.map(|rest| rest.trim_start_matches(['.', ':', ' ']).to_owned());
+            rest.unwrap_or(mistake.message)
+        });
+        found.collect()
+    }
+
     /// Returns an error with all mistakes in the order of their lines, if there are any.
     pub(crate) fn into_result(self) -> Result<(), InvalidSettings> {
         let Self { file, found, .. } = self;

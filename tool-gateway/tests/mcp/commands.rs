@@ -14,7 +14,8 @@ fn configuration(directory: &Directory) -> String {
         { "name": "broken", "inputSchema": null },
     ] });
     let text = server("peer", &json!({ "pages": { "": page } }), "except = [\"no*\"]")
-        + "[mcp.servers.missing]\ncommand = \"/no/such/program\"\n";
+        + "[mcp.servers.missing]\ncommand = \"/no/such/program\"\n"
+        + "[mcp.servers.wrong]\ncommand = \"sh\"\nargs = [\"-c\", \"echo usage: mill; echo no beans >&2; echo see man mill >&2; exit 2\"]\n";
     directory.file("gateway.toml", text)
 }
 
@@ -29,7 +30,10 @@ fn tools_lists_the_tools_of_servers_and_reports_the_others() {
     assert_eq!(names, ["TodoWrite", "TodoRead", "peer__echo", "peer__pid"]);
     for wanted in [
         "server `peer`: broken: ",
+        "mcp.servers.peer.except: no tool of the server matches `no*`\n",
         "MCP server `missing`: cannot start `/no/such/program`",
+        "MCP server `wrong`: ended with exit status: 2 (standard error: see man mill)\n",
+        "standard error of `wrong`: no beans\nstandard error of `wrong`: see man mill\n",
     ] {
         assert!(ran.stderr.contains(wanted), "{}", ran.stderr);
     }
@@ -53,6 +57,16 @@ fn call_starts_the_server_of_a_tool_and_stops_it() {
     assert!(
         ran.stderr.contains(
             "there is no tool `peer__nope`; the tools are TodoWrite, TodoRead, peer__echo, peer__pid"
+        ),
+        "{}",
+        ran.stderr
+    );
+    // The server's name of a tool starts no server.
+    let ran = run(&["call", "--config", &file, "pid"], "");
+    assert_eq!(ran.status, 2);
+    assert!(
+        ran.stderr.contains(
+            "there is no tool `pid`; the tools are TodoWrite, TodoRead; names of tools of MCP servers begin with peer__, missing__, wrong__"
         ),
         "{}",
         ran.stderr
@@ -157,13 +171,49 @@ fn servers_of_other_programs_are_imported() {
         "{}",
         ran.text()
     );
+}
 
-    let imported = json!({ "mcpServers": { "a": { "command": "${NO_SUCH_VARIABLE}" } } });
+/// The place of a mistake is the file of the other program, and not a line of the configuration.
+#[test]
+fn mistakes_of_imported_servers_name_their_file_and_server() {
+    let directory = Directory::new();
+    let imported = json!({ "mcpServers": {
+        "unset": { "command": "${NO_SUCH_VARIABLE}" },
+        "empty": { "comand": "git-mcp" },
+        "web": { "url": "https://example.com/mcp?key=1" },
+        "far": { "command": "git-mcp", "cwd": "/no/such/directory" },
+        "two": { "command": "git-mcp", "url": "https://example.com/mcp" },
+        "my server": { "command": "one", "env": { "TOKEN": "1" } },
+        "my_server": { "command": "two", "args": ["2"] },
+    } });
     let other = directory.file("mcp.json", imported.to_string());
     let file = directory.file("gateway.toml", format!("[mcp]\nimport = [{}]\n", json!(other)));
     let ran = run(&["serve", "--config", &file, "--check-config"], "");
     assert_eq!(ran.status, 2);
-    let wanted =
-        format!("gateway.toml:2: mcp.import: {other}: server `a`: the variable NO_SUCH_VARIABLE is not set");
-    assert!(ran.stderr.contains(&wanted), "{}", ran.stderr);
+    let found: Vec<_> = ran
+        .stderr
+        .lines()
+        .filter(|line| line.contains("mcp.import"))
+        .collect();
+    let wanted = [
+        "`unset`: the variable NO_SUCH_VARIABLE is not set",
+        "`empty`: missing key `command` or `url`",
+        "`web`: url: invalid URL https://example.com/mcp: it contains a query or a fragment; remove it",
+        "`far`: cwd: missing directory /no/such/directory",
+        "`two`: url: `command` is set, too; leave one of the two out",
+        "`my_server`: the key `my-server` is also the one of the imported server `my server`; rename or disable one of the two",
+    ];
+    let no_servers = directory.file("servers.json", "{ \"servers\": {} }");
+    let second = directory.file(
+        "second.toml",
+        format!("[mcp]\nimport = [{}]\n", json!(no_servers)),
+    );
+    let refused = run(&["serve", "--config", &second, "--check-config"], "");
+    let missing = format!("second.toml:2: mcp.import: {no_servers} is invalid: missing field `mcpServers`");
+    assert!(refused.stderr.contains(&missing), "{}", refused.stderr);
+    let start = format!("gateway.toml:2: mcp.import: {other}: server ");
+    assert_eq!(found.len(), wanted.len(), "{}", ran.stderr);
+    for (found, wanted) in found.iter().zip(wanted) {
+        assert!(found.ends_with(&(start.clone() + wanted)), "{found}\n{wanted}");
+    }
 }

@@ -11,7 +11,7 @@ use crate::tests_of::{assert_one_for_one, names_in};
 const SUITE: &str = "mcp_gateway";
 
 /// Number of rows.
-const ROWS: usize = 37;
+const ROWS: usize = 38;
 
 /// A row for its test.
 #[derive(Debug)]

@@ -416,6 +416,15 @@ fn setting_matches_no_tool() {
 }
 
 #[test]
+fn pattern_of_a_server_matches_no_tool() {
+    let lines = "tools = [\"*\"]\nexcept = [\"brew\", \"pit*\"]";
+    check_start(
+        &row("pattern_of_a_server_matches_no_tool"),
+        &server("cafe", &json!({}), lines),
+    );
+}
+
+#[test]
 fn variable_is_missing() {
     let text = "[mcp.servers.cafe]\ncommand = \"cafe\"\nenv_from = [\"CAFE_KEY\"]\n";
     check_settings(&row("variable_is_missing"), text);

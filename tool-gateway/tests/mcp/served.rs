@@ -241,3 +241,21 @@ fn the_program_ends_its_subscriptions_when_it_is_stopped() {
         "{body}"
     );
 }
+
+#[test]
+fn a_gateway_that_does_not_serve_its_tools_names_the_setting() {
+    let upstream = Upstream::start(vec![]);
+    let mut gateway = Gateway::start(&upstream, &server("peer", &json!({}), ""));
+    gateway.wait_for_tool("peer__echo");
+    let (status, answer) = post(&gateway, &request("server/discover", json!({})), &[]);
+    assert_eq!(status, 404, "{answer}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    let wanted = "`/mcp` is not served; start the gateway with `--mcp`, or set `serve = true` in `[mcp]`";
+    assert_eq!(message, wanted);
+    gateway.stop();
+    let log = gateway.whole_log();
+    assert!(
+        log.iter().all(|line| !line.contains("rmcp")),
+        "lines of the SDK: {log:#?}"
+    );
+}

@@ -55,6 +55,8 @@ pub(crate) struct Failure {
     pub(crate) since: Instant,
     /// Reason for the last one.
     pub(crate) reason: String,
+    /// Last lines of standard error, if the start has failed.
+    pub(crate) stderr: String,
     /// Whether the server refuses the credentials.
     pub(crate) is_unauthorized: bool,
 }
@@ -134,7 +136,7 @@ impl Server {
                 started = self.start(&mut protocol) => started,
                 () = self.stop.cancelled() => break,
             };
-            let (reason, is_unauthorized) = match started {
+            let (reason, stderr, is_unauthorized) = match started {
                 Ok(running) => {
                     let start = Instant::now();
                     failure = None;
@@ -144,15 +146,16 @@ impl Server {
                     let backend = self.supervise(running).await;
                     healthy = start.elapsed();
                     ended = Some(backend);
-                    (wire.end_reason(), wire.is_unauthorized())
+                    (wire.end_reason(), String::new(), wire.is_unauthorized())
                 }
-                Err(failure) => (failure.reason, failure.is_unauthorized),
+                Err(failure) => (failure.reason, failure.stderr, failure.is_unauthorized),
             };
             let next = Instant::now() + backoff.next(healthy);
             let since = failure.map_or_else(Instant::now, |failure| failure.since);
             let last = Failure {
                 since,
                 reason,
+                stderr,
                 is_unauthorized,
             };
             failure = Some(last.clone());
@@ -242,6 +245,7 @@ impl Server {
                     has_refused_initialize: wire.has_refused_initialize(),
                     is_unauthorized: wire.is_unauthorized(),
                     reason,
+                    stderr,
                 })
             }
         }
@@ -398,6 +402,8 @@ impl Server {
 #[derive(Debug)]
 struct StartFailure {
     reason: String,
+    /// Last lines of standard error.
+    stderr: String,
     /// Whether the server ended without any answer.
     is_silent_end: bool,
     /// Whether the server has refused `initialize`, which its revisions do not have.
@@ -410,6 +416,7 @@ impl StartFailure {
     fn new(reason: String) -> Self {
         Self {
             reason,
+            stderr: String::new(),
             is_silent_end: false,
             has_refused_initialize: false,
             is_unauthorized: false,

@@ -8,6 +8,7 @@ use std::fmt;
 pub struct McpError {
     server: String,
     fact: String,
+    stderr: String,
     is_unauthorized: bool,
 }
 
@@ -16,12 +17,18 @@ impl McpError {
         Self {
             server: server.to_owned(),
             fact: fact.to_string(),
+            stderr: String::new(),
             is_unauthorized: false,
         }
     }
 
     pub(crate) fn with_unauthorized(mut self, is_unauthorized: bool) -> Self {
         self.is_unauthorized = is_unauthorized;
+        self
+    }
+
+    pub(crate) fn with_stderr(mut self, lines: String) -> Self {
+        self.stderr = lines;
         self
     }
 
@@ -39,11 +46,21 @@ impl McpError {
     pub fn fact(&self) -> &str {
         &self.fact
     }
+
+    /// Returns the last lines that the server wrote to standard error before its start failed. They are for the operator of this program,
+    /// and not for a model.
+    pub fn stderr(&self) -> &str {
+        &self.stderr
+    }
 }
 
 impl fmt::Display for McpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MCP server `{}`: {}", self.server, self.fact)
+        write!(f, "MCP server `{}`: {}", self.server, self.fact)?;
+        match self.stderr.lines().rfind(|line| !line.trim().is_empty()) {
+            Some(last) => write!(f, " (standard error: {})", last.trim()),
+            None => Ok(()),
+        }
     }
 }
 

@@ -210,12 +210,16 @@ impl McpClient {
     pub async fn ready(&self) -> Result<(), McpError> {
         let mut state = self.server.state.subscribe();
         let state = state.wait_for(|state| !matches!(state, State::Starting(_))).await;
-        let (reason, is_unauthorized) = match state.as_deref() {
+        let failure = match state.as_deref() {
             Ok(State::Ready(_)) => return Ok(()),
-            Ok(State::Failed { failure, .. }) => (failure.reason.as_str(), failure.is_unauthorized),
-            Ok(State::Starting(_) | State::Stopped) | Err(_) => ("stopped", false),
+            Ok(State::Failed { failure, .. }) => failure,
+            Ok(State::Starting(_) | State::Stopped) | Err(_) => {
+                return Err(McpError::new(self.name(), "stopped"));
+            }
         };
-        Err(McpError::new(self.name(), reason).with_unauthorized(is_unauthorized))
+        Err(McpError::new(self.name(), &failure.reason)
+            .with_stderr(failure.stderr.clone())
+            .with_unauthorized(failure.is_unauthorized))
     }
 
     /// Returns the status of the server.

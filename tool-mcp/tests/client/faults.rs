@@ -401,7 +401,7 @@ async fn check_start(row: &Row, command: McpCommand) {
 #[tokio::test]
 async fn ends_at_the_start() {
     let row = row("ends_at_the_start");
-    check_start(&row, peer_in_shell("exit 7", &json!({}))).await;
+    check_start(&row, peer_in_shell("echo no beans >&2; exit 7", &json!({}))).await;
 }
 
 #[tokio::test]

@@ -210,10 +210,14 @@ async fn root() -> &'static str {
 }
 
 async fn not_found(request: Request) -> ApiError {
-    let message = format!(
-        "unknown path `{}`; expected POST /v1/messages, /v1/chat/completions or /v1/responses, or GET /v1/tools",
-        request.uri().path()
-    );
+    let path = request.uri().path();
+    let message = if cfg!(feature = "mcp") && path.ends_with("/mcp") {
+        format!("`{path}` is not served; start the gateway with `--mcp`, or set `serve = true` in `[mcp]`")
+    } else {
+        format!(
+            "unknown path `{path}`; expected POST /v1/messages, /v1/chat/completions or /v1/responses, or GET /v1/tools"
+        )
+    };
     ApiError::new(StatusCode::NOT_FOUND, message)
 }
 

@@ -28,6 +28,7 @@ impl McpServers {
         ListedTools {
             registry,
             left_out: Vec::new(),
+            stderr: Vec::new(),
             failures: Vec::new(),
         }
     }

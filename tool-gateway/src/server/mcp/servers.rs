@@ -139,7 +139,12 @@ impl McpServers {
     /// Waits for the first starts of all servers, and returns the tools of the servers with these tools.
     pub(crate) async fn listed(&self, registry: ToolRegistry) -> ListedTools {
         let starts = join_all(self.servers.iter().map(StartedServer::ready)).await;
-        let failures = starts.into_iter().filter_map(Result::err);
+        let failures: Vec<_> = starts.into_iter().filter_map(Result::err).collect();
+        let stderr = failures.iter().filter(|error| error.stderr().contains('\n'));
+        let stderr = stderr.flat_map(|error| {
+            let lines = error.stderr().lines();
+            lines.map(|line| format!("standard error of `{}`: {line}", error.server()))
+        });
         let tools = self
             .servers
             .iter()
@@ -148,10 +153,17 @@ impl McpServers {
             registry, left_out, ..
         } = with_servers(registry, tools);
         let left_out = left_out.iter().filter(|tool| tool.source != LeftOutBy::Settings);
+        let unmatched = self
+            .servers
+            .iter()
+            .flat_map(StartedServer::patterns_without_match);
+        let unmatched = unmatched
+            .map(|(setting, pattern)| format!("{setting}: no tool of the server matches `{pattern}`"));
         ListedTools {
             registry,
-            left_out: left_out.map(ToString::to_string).collect(),
-            failures: failures.map(|error| error.to_string()).collect(),
+            left_out: left_out.map(ToString::to_string).chain(unmatched).collect(),
+            stderr: stderr.collect(),
+            failures: failures.iter().map(ToString::to_string).collect(),
         }
     }
 
@@ -338,9 +350,16 @@ impl Publisher {
         }
         let reasons = left_out.iter().map(|tool| (tool.server.as_str(), tool.reason));
         self.metrics.set_left_out(reasons);
-        for change in changes.iter().filter(|change| change.is_later) {
-            if let Some(server) = self.servers.get(change.server) {
+        for change in &changes {
+            let Some(server) = self.servers.get(change.server) else {
+                continue;
+            };
+            if change.is_later {
                 self.metrics.change(&server.settings.key);
+                continue;
+            }
+            for (setting, pattern) in server.patterns_without_match() {
+                tracing::warn!(setting, pattern, "no tool of the MCP server matches a setting");
             }
         }
         for (tool, alias) in &aliases {

@@ -73,6 +73,21 @@ impl StartedServer {
         self.lister.as_ref().map(McpClient::left_out).unwrap_or_default()
     }
 
+    /// Returns the patterns of the server's settings that match no tool of the list, which has tools.
+    pub(crate) fn patterns_without_match(&self) -> Vec<(String, &str)> {
+        let left_out = self.left_out().into_iter().map(|tool| tool.tool);
+        let names: Vec<_> = self
+            .definitions()
+            .into_iter()
+            .map(|tool| tool.name)
+            .chain(left_out)
+            .collect();
+        if names.is_empty() {
+            return Vec::new();
+        }
+        self.settings.patterns_without_match(&names)
+    }
+
     /// Compares a tool with its pin.
     ///
     /// # Errors

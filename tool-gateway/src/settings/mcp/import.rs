@@ -7,9 +7,8 @@ use serde::Deserialize;
 
 use super::in_order::in_order;
 
-/// A file with `mcpServers`. Fields of other programs are ignored.
+/// A file with `mcpServers`, which it must have: another key, such as `servers`, would import nothing. Fields of other programs are ignored.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
 pub(super) struct ImportedServers {
     #[serde(rename = "mcpServers", deserialize_with = "in_order")]
     pub(super) servers: Vec<(String, ImportedServer)>,

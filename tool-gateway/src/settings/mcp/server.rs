@@ -54,6 +54,9 @@ pub(crate) struct McpServerSettings {
     /// Key of the table, which is the name of the server in the log.
     #[serde(skip)]
     pub(crate) key: String,
+    /// Whether only the file of another program has the server, where its mistakes are.
+    #[serde(skip)]
+    pub(super) is_imported: bool,
     command: Option<String>,
     url: Option<String>,
     args: Vec<String>,
@@ -183,6 +186,7 @@ impl Default for McpServerSettings {
     fn default() -> Self {
         Self {
             key: String::new(),
+            is_imported: false,
             command: None,
             url: None,
             args: Vec::new(),
@@ -217,10 +221,11 @@ impl Default for McpServerSettings {
 }
 
 impl McpServerSettings {
-    /// Creates the default settings of a server.
-    pub(super) fn with_key(key: String) -> Self {
+    /// Creates the default settings of a server of another program.
+    pub(super) fn imported(key: String) -> Self {
         Self {
             key,
+            is_imported: true,
             ..Self::default()
         }
     }
@@ -288,6 +293,26 @@ impl McpServerSettings {
     /// Returns whether a tool with this name of the server is offered.
     pub(crate) fn offers(&self, own_name: &str) -> bool {
         is_in(&self.tools, own_name) && !is_in(&self.except, own_name)
+    }
+
+    /// Returns the patterns that match none of the server's names, with their settings.
+    pub(crate) fn patterns_without_match(&self, names: &[String]) -> Vec<(String, &str)> {
+        let lists = [
+            ("tools", &self.tools),
+            ("except", &self.except),
+            ("read_only", &self.read_only),
+            ("deferred", &self.deferred),
+        ];
+        let all = lists
+            .into_iter()
+            .flat_map(|(setting, patterns)| patterns.iter().map(move |pattern| (setting, pattern)));
+        let has_match = |pattern: &str| pattern == "*" || names.iter().any(|name| matches(pattern, name));
+        all.filter(|(_, pattern)| !has_match(pattern))
+            .map(|(setting, pattern)| {
+                let setting = format!("mcp.servers.{}.{setting}", self.key);
+                (setting, pattern.as_str())
+            })
+            .collect()
     }
 
     /// Returns whether a tool only reads, in the operator's word.

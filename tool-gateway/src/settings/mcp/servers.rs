@@ -1,5 +1,6 @@
 //! [`McpSettings`]: all MCP servers, in the order of the file.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -69,6 +70,7 @@ impl McpSettings {
 
     /// Adds the servers of the imported files, after the others. A table with the key of an imported server extends it.
     pub(crate) fn import(&mut self, mistakes: &mut Mistakes) {
+        let mut names = BTreeMap::new();
         for path in self.import.clone() {
             let mut add = |message: String| {
                 mistakes.add_of_list(["mcp", "import"], &path.to_string_lossy(), message);
@@ -81,27 +83,44 @@ impl McpSettings {
                 }
             };
             for (name, imported) in file.servers {
-                if let Err(error) = self.import_server(&name, imported) {
+                for error in self.import_server(&name, imported, &mut names) {
                     add(format!("{}: server `{name}`: {error}", path.display()));
                 }
             }
         }
     }
 
-    fn import_server(&mut self, name: &str, mut imported: ImportedServer) -> Result<(), String> {
+    /// Adds a server, whose key no other imported server may have: the two would be mixed. Returns its mistakes.
+    fn import_server(
+        &mut self,
+        name: &str,
+        mut imported: ImportedServer,
+        names: &mut BTreeMap<String, String>,
+    ) -> Vec<String> {
         if imported.disabled {
-            return Ok(());
+            return Vec::new();
         }
-        imported.expand(|name| env::var(name).ok())?;
         let key = import::key(name);
+        if let Some(other) = names.insert(key.clone(), name.to_owned()) {
+            return vec![format!(
+                "the key `{key}` is also the one of the imported server `{other}`; rename or disable one of the two"
+            )];
+        }
+        if let Err(error) = imported.expand(|name| env::var(name).ok()) {
+            return vec![error];
+        }
         let mut servers = self.servers.iter_mut();
         if let Some(server) = servers.find(|server| server.key == key) {
-            return server.extend(imported);
+            return server.extend(imported).err().into_iter().collect();
         }
-        let mut server = McpServerSettings::with_key(key);
-        server.extend(imported)?;
+        let mut server = McpServerSettings::imported(key.clone());
+        if let Err(error) = server.extend(imported) {
+            return vec![error];
+        }
+        let mut mistakes = Mistakes::default();
+        server.check(&mut mistakes);
         self.servers.push(server);
-        Ok(())
+        mistakes.messages_in(&["mcp", "servers", &key])
     }
 
     /// Starts all servers with the program, without pins, so that their definitions can be pinned. Returns the file of pins.
@@ -116,7 +135,9 @@ impl McpSettings {
             mistakes.add(&["mcp", "pins"], error);
         }
         for (index, server) in self.servers.iter().enumerate() {
-            server.check(mistakes);
+            if !server.is_imported {
+                server.check(mistakes);
+            }
             if server.is_lazy() && self.pins.is_none() {
                 mistakes.add(
                     &["mcp", "servers", &server.key, "start"],

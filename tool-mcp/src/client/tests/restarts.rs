@@ -23,6 +23,7 @@ async fn a_call_waits_five_seconds_for_a_restart() {
     let failure = Failure {
         since: Instant::now(),
         reason: "ended with exit status: 1".to_owned(),
+        stderr: String::new(),
         is_unauthorized: false,
     };
     sleep(Duration::from_secs(7)).await;
