@@ -1,7 +1,6 @@
 //! Servers that others wrote: of `PyPI` (a modern one) and of npm (with `initialize`).
 //!
-//! See `installed.rs` for the environment. Further servers than in `tests/sdks/` are tested if `MCP_SERVERS=1` is set and they are
-//! installed there, too.
+//! See `installed.rs` for the environment. Further servers than in `tests/sdks/` are tested with `MCP_PEERS=1`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,17 +9,12 @@ use tool_mcp::{McpClient, McpCommand};
 use tool_runtime::ToolRegistry;
 use tool_runtime::serde_json::{Value, json, to_value};
 
-use crate::installed::{node_module, python, python_program};
+use crate::installed::{node_module, optional, python, python_program};
 use crate::support::{call, call_text};
 
 /// Returns a program of a package of npm, or `None` with a message.
 fn node_program(name: &str) -> Option<PathBuf> {
     node_module(&format!(".bin/{name}"))
-}
-
-/// Returns the path of a server that is not installed by default.
-fn optional(find: impl FnOnce() -> Option<PathBuf>) -> Option<PathBuf> {
-    std::env::var_os("MCP_SERVERS").and_then(|_| find())
 }
 
 /// Connects to a server, checks its tools, and returns the client.

@@ -37,4 +37,5 @@ mod installed;
 #[path = "../shared/conformance_suite.rs"]
 mod conformance_suite;
 mod sdk_clients;
+mod other_clients;
 mod conformance;

@@ -15,7 +15,7 @@ use crate::installed::{node_folder, python};
 use crate::served::{SERVED, registry};
 
 /// Number of tools of the server over standard input and output.
-const ALL: usize = 133;
+pub(crate) const ALL: usize = 133;
 
 /// Lists, calls with progress and cancels, with each mode of the connection.
 const PYTHON: &str = r#"
@@ -173,14 +173,14 @@ async fn run_python(arguments: &[&OsStr], tools: usize) {
 }
 
 /// Returns the program that serves, and its arguments.
-fn served_program() -> Vec<OsString> {
+pub(crate) fn served_program() -> Vec<OsString> {
     let program = std::env::current_exe().unwrap().into_os_string();
     let arguments = ["served::serve", "--exact", "--nocapture", "--quiet"].map(OsString::from);
     [program].into_iter().chain(arguments).collect()
 }
 
 /// Serves over HTTP, and returns the URL.
-async fn served_url() -> OsString {
+pub(crate) async fn served_url() -> OsString {
     let server = McpServer::new(registry())
         .with_name("served", "1.0")
         .with_instructions("Add first.");

@@ -3,6 +3,14 @@
 //! `SDK_PYTHON` is an interpreter with the packages of `tests/sdks/requirements.txt`, `SDK_NODE` a folder with the `node_modules` of
 //! `tests/sdks/package.json`; `.ci/run programs` creates both. Without them, the tests are ignored with a message, or fail if
 //! `REPAIR_TESTS=required` is set.
+//!
+//! Further peers are tested with `MCP_PEERS=1`. Their packages are added to copies of both folders:
+//!
+//! ```text
+//! pip install fastmcp==4.1.6 mcp-server-git mcp-server-fetch
+//! npm install @modelcontextprotocol/client@2.4.0 @modelcontextprotocol/inspector@2.12.0 \
+//!     @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31
+//! ```
 
 use std::path::PathBuf;
 
@@ -17,6 +25,11 @@ pub(crate) fn installed(path: Option<PathBuf>, name: &str) -> Option<PathBuf> {
         );
     }
     path
+}
+
+/// Returns a peer that is not installed by default, or `None` without `MCP_PEERS`.
+pub(crate) fn optional<T>(find: impl FnOnce() -> Option<T>) -> Option<T> {
+    std::env::var_os("MCP_PEERS").and_then(|_| find())
 }
 
 /// Returns the interpreter of Python.
