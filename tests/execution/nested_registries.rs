@@ -688,7 +688,7 @@ async fn the_context_of_a_call_has_the_name_that_the_model_knows() {
     outer.nest("outer", middle.clone()).unwrap();
     for registry in [inner, middle, outer] {
         for name in names(&registry) {
-            run_in(&registry, &name, "{}").await.assert_text(&name);
+            run_in(&registry, name, "{}").await.assert_text(name);
         }
     }
 }

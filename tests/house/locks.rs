@@ -82,8 +82,8 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-mcp/src/server/stdio/serve.rs", &["mpsc"]),
     ("tool-mcp/src/server/stdio/threads.rs", &["mpsc", "oneshot"]),
     ("tool-gateway/src/serve/connections.rs", &["watch"]),
-    // A tokio channel that ends with its sender.
-    ("tool-gateway/src/serve/waiting.rs", &["oneshot"]),
+    // A tokio channel that ends with its sender, and a counter for the metrics.
+    ("tool-gateway/src/serve/waiting.rs", &["AtomicU64", "watch"]),
     // A tokio channel with the number of signals.
     ("tool-gateway/src/serve/stop_signals.rs", &["watch"]),
     // Only a connection's task counts, in its service and in its stream.
@@ -162,11 +162,13 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-gateway/src/session/database.rs", &["RwLock"]),
     // One connection, and one record of failures; each use is one step.
     ("tool-gateway/src/session/redis/link.rs", &["Mutex"]),
-    // A counter for the metrics, and a flag for one log entry.
+    // A counter for the metrics, and one set, in which each record is looked up and inserted in one step.
     (
-        "tool-gateway/src/session/redis/mod.rs",
-        &["AtomicBool", "AtomicU64"],
+        "tool-gateway/src/session/redis/damaged.rs",
+        &["AtomicU64", "Mutex"],
     ),
+    // A flag for one log entry.
+    ("tool-gateway/src/session/redis/mod.rs", &["AtomicBool"]),
     // A table that only grows.
     ("tool-gateway/src/settings/permissions.rs", &["RwLock"]),
     ("tool-gateway/src/session/memory/mod.rs", &["Mutex", "MutexGuard"]),

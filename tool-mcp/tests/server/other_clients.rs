@@ -1,4 +1,4 @@
-//! Further clients that others wrote, with `MCP_PEERS=1`: version 2 of the official SDK for TypeScript, FastMCP, and the command line of the
+//! Further clients that others wrote, with `MCP_PEERS=1`: version 2 of the official TypeScript SDK, `FastMCP`, and the command line of the
 //! Inspector. `installed.rs` has their packages.
 
 use std::ffi::{OsStr, OsString};

@@ -151,11 +151,11 @@ impl GrepSearch<'_> {
             reader: opened.file.into_std(),
             end,
         };
-        let matcher = EndingMatcher {
+        let ending = EndingMatcher {
             matcher: &self.matcher,
             end,
         };
-        let end_of_file = searcher.search_reader(&matcher, reader, &mut matches);
+        let end_of_file = searcher.search_reader(&ending, reader, &mut matches);
         let has_ended = matches.has_ended || end_of_file.is_err() && end.is_reached();
         found.has_timed_out |= has_ended;
         if end_of_file.is_err() && !has_ended {

@@ -33,10 +33,11 @@ use crate::server::turns::kept_turns::IncomingRequest;
 use crate::server::turns::running_turn::RunEnd;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::Joined;
-use crate::session::chain::{Digest, Group};
+use crate::session::chain::Digest;
 use crate::session::client::{Client, call_digest, session_keys};
 use crate::session::finder::Finder;
 use crate::session::known_history::{Found, IsDeclared};
+use crate::session::message_groups::Group;
 use crate::session::minted_id::MintKey;
 use crate::session::principal::Principal;
 use crate::session::recognize::{Recognized, recognize};
@@ -261,7 +262,9 @@ async fn digest(shared: &Shared, request: ParsedRequest) -> Result<Digested, Api
     if let Some(id) = lost_id(shared, &client, &recognized, &request) {
         let time = &mut lookup_time;
         // Boxed, since it is rare, and larger than the rest of this future.
-        let turn = Box::pin(find_lost_turn(shared, &client, &request, &tools, recognized, &id, time));
+        let turn = Box::pin(find_lost_turn(
+            shared, &client, &request, &tools, recognized, &id, time,
+        ));
         recognized = turn.await?;
     }
     if !tools.missing.is_empty() {

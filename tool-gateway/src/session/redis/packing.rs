@@ -58,7 +58,7 @@ impl fmt::Debug for Packing {
         let is_encrypted = self.key.is_some();
         f.debug_struct("Packing")
             .field("is_encrypted", &is_encrypted)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
