@@ -165,8 +165,8 @@ fn calls_that_touch_the_machine_are_logged() {
     fs::write(work.join("a.txt"), "one\n").unwrap();
     let command = "sleep 600";
     let digest = format!("blake3 {}", &blake3::hash(command.as_bytes()).to_hex()[..32]);
-    let edit = json!({ "old_string": "one", "new_string": "two" });
     let back = json!({ "old_string": "two", "new_string": "one" });
+    let other = json!({ "old_string": "one", "new_string": "three" });
     let rows = [
         ("Read", json!({ "file_path": "a.txt" }), "a.txt", "ok"),
         (
@@ -201,7 +201,7 @@ fn calls_that_touch_the_machine_are_logged() {
         ),
         (
             "MultiEdit",
-            json!({ "file_path": "a.txt", "edits": [back, edit] }),
+            json!({ "file_path": "a.txt", "edits": [back, other] }),
             "a.txt",
             "ok",
         ),

@@ -64,7 +64,7 @@ async fn turn_with_a_call_has_few_round_trips() {
             let commands = proxy.take_commands();
             eprintln!("{is_stream} {turn}: {} round trips", commands.len());
             let of_lookups = lookups(&lab).await - before;
-            // The gateway has the records of its own turns.
+            // The gateway has the records of the turns that it stored.
             assert!(of_lookups <= 1, "{of_lookups}");
             // The first turn sends the scripts.
             if is_stream {

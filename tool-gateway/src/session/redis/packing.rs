@@ -216,7 +216,7 @@ mod tests {
                 );
             }
         }
-        assert_eq!(format!("{encrypted:?}"), "Packing { is_encrypted: true }");
+        assert_eq!(format!("{encrypted:?}"), "Packing { is_encrypted: true, .. }");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::replicas::save_before_effects;
 use super::{RedisReply, RedisServer, last_segment, lease_request, primary_and_replica, store_of};
 use crate::session::record::SessionId;
 use crate::session::redis::RedisStore;
@@ -168,15 +169,17 @@ async fn a_failover_that_loses_a_lease_raises_the_fence() {
     };
     let kept = claim(&store, "kept", 1).await.unwrap();
     assert!(matches!(kept, LeaseOutcome::Taken { .. }));
+    // A claim does not wait for replicas. They receive all writes in order.
+    save_before_effects(&store, "1").await.unwrap();
     replica.run(&["REPLICAOF", "NO", "ONE"]);
-    // The write is on the primary only, so the gateway does not run the request.
-    let StoreError(error) = claim(&store, "lost", 1).await.unwrap_err();
+    // The write is on the primary only, so the gateway does not run the call.
+    let StoreError(error) = save_before_effects(&store, "2").await.unwrap_err();
     assert_eq!(error, "Redis: 0 of 1 replicas have the write after 100 ms");
     let fence = |claimed| match claimed {
         LeaseOutcome::Taken { lease, .. } => lease.fence,
         other => panic!("{other:?}"),
     };
-    let lost = fence(claim(&store_of(&primary), "lost", 1).await.unwrap());
+    let lost = fence(claim(&store, "lost", 1).await.unwrap());
     drop(primary);
     let store = store_of(&replica);
     assert!(matches!(

@@ -10,7 +10,7 @@ use crate::session::tests::{digest, ids, save, turn};
 use crate::session::turn_record::TurnRecord;
 
 /// Saves a turn before a call that must not be repeated.
-async fn try_save(store: &RedisStore, id: &str) -> Result<(), StoreError> {
+pub(super) async fn save_before_effects(store: &RedisStore, id: &str) -> Result<(), StoreError> {
     let saved = SavedTurn {
         record: TurnRecord::new(turn(id, "ses", id)),
         revision: 0,
@@ -31,7 +31,7 @@ async fn lost_connection_is_no_replication() {
     let proxy = RedisProxy::start(primary.port());
     let store = RedisStore::new(&proxy.url().parse().unwrap(), None).unwrap();
     let store = store.with_wait_replicas(1);
-    try_save(&store, "1").await.unwrap();
+    save_before_effects(&store, "1").await.unwrap();
     let process = Pid::from_raw(replica.process()).unwrap();
     kill_process(process, Signal::STOP).unwrap();
     let mut is_first = true;
@@ -42,13 +42,13 @@ async fn lost_connection_is_no_replication() {
             Treatment::Forward
         }
     });
-    let StoreError(error) = try_save(&store, "2").await.unwrap_err();
+    let StoreError(error) = save_before_effects(&store, "2").await.unwrap_err();
     assert!(
         error.starts_with("Redis: 0 of 1 replicas have the write"),
         "{error}"
     );
     kill_process(process, Signal::CONT).unwrap();
-    try_save(&store, "3").await.unwrap();
+    save_before_effects(&store, "3").await.unwrap();
 }
 
 /// A connection that waits for replicas executes no other command.
@@ -70,7 +70,7 @@ async fn other_operations_do_not_wait_for_replicas() {
         let id = id.to_string();
         tokio::select! {
             biased;
-            saved = try_save(&store, &id) => {
+            saved = save_before_effects(&store, &id) => {
                 let StoreError(error) = saved.unwrap_err();
                 assert!(error.starts_with("Redis: 0 of 1 replicas have the write"), "{error}");
             }
