@@ -73,7 +73,11 @@ mod tests {
         assert!(after(b"\n"), "the line has one byte more than the limit");
         assert!(after(b"[]]\n"));
         assert!(after(b"\n[["));
-        assert!(after(b""), "the output ends after the limit is reached");
+        assert!(!after(b""), "the output ends with as many bytes as the limit");
+        assert!(
+            is_long(&[four.as_slice(), &[b"[", b""]].concat()),
+            "the output ends"
+        );
         let three = |last| is_long(&[&[&*piece; 3], [last].as_slice()].concat());
         let (mut end, mut begin) = (piece.clone(), piece.clone());
         *end.last_mut().unwrap() = b'\n';
