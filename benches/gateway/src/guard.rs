@@ -1,6 +1,7 @@
 //! Instructions of a plain request, compared with `instructions.txt` to detect gradual growth.
 //!
 //! ```sh
+//! export CARGO_PROFILE_RELEASE_LTO=false                                 # a build that takes minutes less
 //! cd benches/gateway && cargo run --release -- guard                    # compare
 //! cd benches/gateway && UPDATE_GOLDEN=1 cargo run --release -- guard    # store the counted instructions
 //! ```
@@ -38,9 +39,16 @@ const REQUESTS: [(&str, &[&str]); 2] = [
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.txt");
 
-const UPDATE: &str = "cd benches/gateway && UPDATE_GOLDEN=1 cargo run --release -- guard";
+const UPDATE: &str =
+    "cd benches/gateway && CARGO_PROFILE_RELEASE_LTO=false UPDATE_GOLDEN=1 cargo run --release -- guard";
 
 pub fn run() -> ExitCode {
+    if env::var("CARGO_PROFILE_RELEASE_LTO").as_deref() != Ok("false") {
+        eprintln!(
+            "the guard counts the instructions of a build without link-time optimization; set CARGO_PROFILE_RELEASE_LTO=false"
+        );
+        return ExitCode::from(2);
+    }
     let valgrind = Command::new("valgrind")
         .arg("--version")
         .stdout(Stdio::null())
