@@ -424,7 +424,7 @@ async fn find_lost_turn(
     let age = MintKey::new(&shared.secret, &client.principal).age(id);
     let time = shared.settings.limits.turn_time.saturating_add(CLOCK_DIFFERENCE);
     let is_unreadable = known.unreadable.is_some() && known.unreadable == last_answer(&known.groups);
-    // A turn is stored at its end, and an older one has ended. A damaged record stays as it is.
+    // A turn is stored at its end, and an older one has ended. A second look-up of a damaged record fails, too.
     if shared.store.reach() == Reach::Shared && age.is_some_and(|age| age <= time) && !is_unreadable {
         let finder = Finder::new(&*shared.store, client.digest);
         let call = call_digest(&shared.secret, &client.principal, id);
