@@ -84,7 +84,7 @@ impl Lines {
             }
             self.number += 1;
             self.end += u64::try_from(read).unwrap_or_default();
-            // Without a line feed at its end, a carriage return belongs to the line.
+            // A carriage return is removed only before a line feed.
             if line.pop_if(|byte| *byte == b'\n').is_some() {
                 line.pop_if(|byte| *byte == b'\r');
             }
@@ -114,7 +114,7 @@ impl Answers {
     }
 }
 
-/// Error of a line that has no regular output.
+/// Reason why a line has no regular output.
 #[derive(Debug)]
 pub(crate) enum LineError {
     /// The line is invalid; later lines may be valid.
@@ -183,7 +183,7 @@ pub(crate) fn message_of(error: &serde_json::Error) -> String {
     }
 }
 
-/// Deserializes a field that is present. The value `null` is present, too.
+/// Deserializes a field that is present. `null` counts as present.
 pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
@@ -198,7 +198,7 @@ pub(crate) fn string(id: &RawValue, name: &str, value: &RawValue) -> Result<Stri
     serde_json::from_str(value.get()).map_err(|error| {
         let column = error.column();
         let error = format!(
-            "`{name}`: unpaired surrogate at column {column} of the JSON string; expected the character"
+            "`{name}`: unpaired surrogate at column {column} of the JSON string; expected a surrogate pair, or the character itself"
         );
         LineError::new(id, error)
     })

@@ -1,4 +1,4 @@
-//! The configuration block `format_fixing` in serde's data model.
+//! Serialization of the configuration block `format_fixing`.
 
 use std::fmt;
 
@@ -114,8 +114,8 @@ fn name_error(name: &str) -> Option<String> {
     }
     (name.contains(EVERY) && name != EVERY).then(|| {
         format!(
-            ", {name:?}, is no tool's name: `*` means every tool, and only by itself; write the names in full, or \
-             \"*\""
+            ", {name:?}, is not a valid tool name: `*` is not a wildcard, and means every tool only as a whole name; write the \
+             names in full, or \"*\""
         )
     })
 }
@@ -198,8 +198,8 @@ mod tests {
             ("\t", "name 2 of the list is empty; "),
             (
                 "Todo*",
-                "name 2 of the list, \"Todo*\", is no tool's name: `*` means every tool, and only by itself; write \
-                 the names in full, or \"*\"",
+                "name 2 of the list, \"Todo*\", is not a valid tool name: `*` is not a wildcard, and means every tool \
+                 only as a whole name; write the names in full, or \"*\"",
             ),
         ] {
             let wrong = read(json!({ "target_tools": ["Edit", name] })).unwrap_err();

@@ -1,4 +1,4 @@
-#![doc = "[coercion]: crate::coercion"] // the first definition of a link counts: not the README's path in the repository
+#![doc = "[coercion]: crate::coercion"] // replaces the README's link, which is a path in the repository: the first definition wins
 #![doc = "[guide]: crate::guide"]
 #![doc = "[faults]: crate::faults"]
 #![doc = "[arguments]: crate::guide::_2_arguments"]

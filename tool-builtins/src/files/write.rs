@@ -1,4 +1,4 @@
-//! `Write`: creates a file, or replaces all of one that the model has seen.
+//! `Write`: creates a file, or replaces the whole content of a file that the model has read.
 
 use tool_runtime::{CancellationToken, SessionState, State, ToolError, tool};
 
@@ -76,7 +76,7 @@ fn check_seen(seen: Seen, shown: &str) -> Result<(), ToolError> {
             "`{shown}` exists and was not read in this session; nothing was written: read the file first, or change parts with Edit"
         ))),
         Seen::Partially => Err(ErrorCode::NotRead.error(format_args!(
-            "`{shown}` was read in part only (lines that Read cut do not count); nothing was written: read the other lines first, or \
+            "`{shown}` was read in part only (lines that Read truncated do not count); nothing was written: read the other lines first, or \
              change parts with Edit"
         ))),
     }

@@ -13,8 +13,8 @@ use tool_runtime::ToolError;
 use super::error::ErrorCode;
 use super::place::{Place, Target};
 
-/// Maximum number of bytes of a file that is read completely, whatever the limits of the host are. Its text has up to three times as many,
-/// and positions of lines have 32 bits.
+/// Maximum number of bytes of a file that is read completely, whatever the limits of the host are. Its text can be three times as large,
+/// since U+FFFD has three bytes, and positions of lines are `u32`.
 pub(crate) const MAX_LOADED: u64 = 1 << 30;
 /// Maximum number of names that are compared with the name of a missing file.
 const COMPARED_NAMES: usize = 2_000;
@@ -40,7 +40,7 @@ impl FileVersion {
         }
     }
 
-    /// Returns whether the file has several names.
+    /// Returns whether the file has several hard links.
     pub(crate) fn has_hard_links(&self) -> bool {
         self.links > 1
     }
@@ -156,14 +156,14 @@ impl Place {
 }
 
 impl OpenedFile {
-    /// Opens a name of a folder without following a link; `None` if it is not a regular file.
+    /// Opens an entry of a folder without following a link; `None` if it is not a regular file.
     pub(crate) fn open(parent: &Dir, name: &OsStr) -> io::Result<Option<Self>> {
         let mut options = OpenOptions::new();
         options.read(true).follow(FollowSymlinks::No);
         #[cfg(unix)]
         {
             use cap_std::fs::OpenOptionsExt as _;
-            // A pipe that replaced the file since it was found does not block.
+            // Avoids blocking if a pipe has replaced the file since the look-up.
             let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
             options.custom_flags(i32::try_from(flags.bits()).unwrap_or_default());
         }
@@ -172,7 +172,7 @@ impl OpenedFile {
         Ok(metadata.is_file().then_some(Self { file, metadata }))
     }
 
-    /// Reads the bytes, and at most one more than `limit`.
+    /// Reads at most `limit` + 1 bytes, so that the caller notices a longer file.
     pub(crate) fn read(&self, limit: u64) -> io::Result<Vec<u8>> {
         let capacity = self.metadata.len().min(limit).saturating_add(1);
         let mut bytes = Vec::with_capacity(usize::try_from(capacity).unwrap_or_default());
@@ -205,7 +205,7 @@ fn similar_names(folder: &Dir, wanted: &OsStr) -> Vec<String> {
     similar.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
-/// Returns the similarity of two names, from 0 to 1; a name with another extension is similar.
+/// Returns the similarity of two names, from 0 to 1; at least 0.9 if the names differ only in their extensions.
 fn similarity(wanted: &str, name: &str) -> f64 {
     let stem = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
     let is_same_stem = !stem(wanted).is_empty() && stem(wanted) == stem(name);

@@ -1,4 +1,4 @@
-//! [`Lease`]: the right of one gateway to run a request, among the gateways of one store.
+//! [`Lease`]: the right of one gateway to run a request, among gateways that share a store.
 
 use std::time::Duration;
 
@@ -7,29 +7,29 @@ use super::chain::Digest;
 /// Time for which a lease is valid without a renewal.
 pub const LEASE_TIME: Duration = Duration::from_secs(15);
 
-/// Time after which the owner of a lease counts as one without a connected client, unless a renewal has stated a client. Renewals are sent
+/// Time after which the owner of a lease is assumed to have no connected client, unless a renewal has reported a client. Renewals are sent
 /// every 5 seconds, and may take 2 seconds.
 pub const CLIENT_MARK: Duration = Duration::from_secs(7);
 
-/// Time for which a complete answer that no client has received is also for equal requests without a sign of a retry. A gateway keeps the
-/// answer in memory as long.
+/// Time for which a complete answer that no client has received is returned to any equal request. Afterwards, only retries receive it. A
+/// gateway keeps the answer in memory for the same time.
 pub const UNSEEN_TIME: Duration = Duration::from_secs(600);
 
 /// Time for which an answer is kept for retries after a client has received it.
 pub const SEEN_TIME: Duration = Duration::from_secs(600);
 
-/// Maximum number of samples of a request that a store keeps, unless more of them run. A further sample replaces the oldest answer.
+/// Maximum number of samples of a request that a store keeps, unless more are running. A further sample replaces the oldest answer.
 pub const MAX_SAMPLES: u64 = 64;
 
-/// A gateway's right to run a sample of the answer to a request, until the lease expires. A later owner has a greater fence, and the writes
-/// of an earlier owner are rejected.
+/// A gateway's right to run a request and to produce a sample (one answer to the request), until the lease expires. A later owner has a
+/// greater fence, and the writes of an earlier owner are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     /// The request. Equal requests have equal digests.
     pub request: Digest,
     /// Number of the sample: an equal request that is not a retry asks for another sample of the answer.
     pub sample: u64,
-    /// Number that grows with each owner of the sample. 0 in a store that one gateway uses at a time.
+    /// Number that grows with each owner of the sample. 0 in a store that gateways do not share.
     pub fence: u64,
 }
 
@@ -47,12 +47,12 @@ pub struct LeaseRequest<'a> {
     pub request: Digest,
     /// Random number of the gateway.
     pub instance: u128,
-    /// Samples of the request that the gateway does not ask for: they run in this gateway, or their progress is not readable.
+    /// Numbers of samples that the store must not choose: they run in this gateway, or their progress is unreadable.
     pub running: &'a [u64],
     /// Whether the client marks the request as a retry.
     pub is_retry: bool,
-    /// Digest of the client's key for all attempts of a request. The request gets the sample with this key, and a retry gets no sample with
-    /// another key.
+    /// Digest of the idempotency key, which a client sends with all attempts of a request. The request gets the sample with this key, and a
+    /// retry gets no sample with another key.
     pub idempotency_key: Option<Digest>,
 }
 
@@ -65,8 +65,8 @@ pub enum LeaseOutcome {
         lease: Lease,
         /// Segments of the progress.
         log: Vec<Vec<u8>>,
-        /// Fence of the lease under which the log was written; 0 without a log. A gateway whose own lease of the sample has this fence or a
-        /// later one has all of the log in its memory.
+        /// Fence of the lease under which the log was written; 0 without a log. If a gateway has had a lease of
+        /// the sample with this fence or a greater fence, its memory contains the whole log.
         log_fence: u64,
     },
     /// Another gateway runs the sample that the request joins.
@@ -76,8 +76,8 @@ pub enum LeaseOutcome {
     },
     /// The sample is complete.
     Done {
-        /// Last lease of the sample, with which the gateway [releases](super::store::SessionStore::release) the sample again when a client has
-        /// received the answer.
+        /// Last lease of the sample. The gateway passes it to [`SessionStore::release`](super::store::SessionStore::release) when a client
+        /// has received the answer.
         lease: Lease,
         /// Segments of the progress, which contain the answer.
         log: Vec<Vec<u8>>,
@@ -103,8 +103,8 @@ pub struct Progress {
     pub segment: Vec<u8>,
     /// Whether the request is complete, which ends the lease.
     pub is_last: bool,
-    /// Whether a call that must not be repeated begins after this operation. The operation is the only one of its request at that time, so
-    /// that a store may wait for its replicas on another connection.
+    /// Whether a call that must not be repeated begins after this operation. No other operation of the request is
+    /// pending then, so that a store may send this one on another connection, and wait for its replicas there.
     pub precedes_effects: bool,
 }
 

@@ -41,13 +41,14 @@ pub(crate) struct Limits {
     /// Maximum number of tools that a request declares.
     #[serde(deserialize_with = "units::count")]
     pub(crate) request_tools: usize,
-    /// Time after the signal to stop for which new requests are still served, so that load balancers learn of the stop first.
+    /// Time for which new requests are still served after the stop signal, while `/readyz` responds with 503, so that load balancers
+    /// notice the stop first.
     #[serde(rename = "drain_seconds", deserialize_with = "units::seconds_from_zero")]
     pub(crate) drain: Duration,
-    /// Time that turns have to end when the program is stopped.
+    /// Maximum time for which running turns may continue after the stop signal and the drain time.
     #[serde(rename = "shutdown_seconds", deserialize_with = "units::seconds_from_zero")]
     pub(crate) shutdown: Duration,
-    /// Maximum time for which a client sends no part of a begun request, or reads no part of a response.
+    /// Maximum time for which a client sends no part of a request that has begun, or reads no part of a response.
     #[serde(rename = "client_idle_seconds", deserialize_with = "units::seconds")]
     pub(crate) client_idle: Duration,
     /// Time for which a connection without a request is kept.
@@ -74,7 +75,7 @@ impl Limits {
     /// Default maximum total size in bytes of all requests that are being read: 256 MiB.
     const BODIES: usize = 256 << 20;
 
-    /// Returns the maximum numbers of the parts of a request.
+    /// Returns the limits on the parts of a request.
     pub(crate) fn caps(&self) -> Caps {
         Caps {
             values: self.request_values,

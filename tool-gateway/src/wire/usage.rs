@@ -17,7 +17,7 @@ pub(crate) fn add(sum: &mut Map<String, Value>, more: &Map<String, Value>) {
     }
 }
 
-/// Updates the counters from a later event of the message, in which they are cumulative. A `null` is ignored.
+/// Updates the counters from a later event of the message, whose counters are cumulative. A `null` is ignored.
 pub(crate) fn merge(counted: &mut Map<String, Value>, later: Map<String, Value>) {
     for (field, value) in later {
         match (counted.get_mut(&field), value) {
@@ -34,7 +34,7 @@ pub(crate) fn merge(counted: &mut Map<String, Value>, later: Map<String, Value>)
 /// Field with the usage of each sampling of a message.
 const ITERATIONS: &str = "iterations";
 
-/// Removes the entries of a round from its usage: one for each sampling, or one for the round if the upstream sent none.
+/// Removes and returns the `iterations` of a round's usage. Without them, returns one entry for the round.
 pub(crate) fn take_iterations(round: &mut Map<String, Value>) -> Vec<Value> {
     match round.remove(ITERATIONS) {
         Some(Value::Array(entries)) if !entries.is_empty() => entries,
@@ -42,7 +42,7 @@ pub(crate) fn take_iterations(round: &mut Map<String, Value>) -> Vec<Value> {
     }
 }
 
-/// Returns the entry of a round: its input and output, in the form of the API.
+/// Returns the entry of a round: its input and output, in the form of an entry of `iterations`.
 fn iteration(round: &Map<String, Value>) -> Value {
     let mut entry = Map::new();
     entry.insert("type".to_owned(), "message".into());

@@ -59,7 +59,7 @@ pub(crate) struct Settings {
     /// Name of the server in messages and in the log.
     pub(crate) name: String,
     pub(crate) protocol: Protocol,
-    /// Whether the server's hints count: `readOnlyHint` and others.
+    /// Whether the server's hints are trusted: `readOnlyHint` and others.
     pub(crate) trusts_hints: bool,
     pub(crate) limits: Limits,
     pub(crate) hooks: Hooks,
@@ -80,9 +80,9 @@ impl Settings {
 /// Limits of the client.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
-    /// Maximum time from the start of the process, or from the first request, to the end of the first list.
+    /// Maximum time from the start of the process, or from the first request, until the first list of tools is complete.
     pub(crate) start: Duration,
-    /// Maximum time of a call without progress.
+    /// Maximum time of a call before its first notification of progress, and between two of them.
     pub(crate) call: Duration,
     /// Maximum time of a call.
     pub(crate) total: Duration,

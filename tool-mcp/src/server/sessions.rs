@@ -1,4 +1,4 @@
-//! Values of sessions: a session for each client, and those that a client names.
+//! Values of sessions. Each client has a default session, and may name further sessions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use tool_runtime::SessionValues;
 /// Maximum number of sessions. A further session replaces the least recently used session of the same client, or of another client if the
 /// client has none.
 const MAX_SESSIONS: usize = 1000;
-/// Time after its last call when a session ends.
+/// Time after which a session without calls ends.
 const IDLE: Duration = Duration::from_secs(60 * 60);
 
 /// Key of a session.

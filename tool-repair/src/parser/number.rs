@@ -13,7 +13,8 @@ pub(super) struct Number<'t> {
 
 /// Parses the number at the start of `text`.
 ///
-/// A number above the range of doubles is an error, since the number is infinite in Python. Valid JSON may have such a number.
+/// A float outside the range of `f64` is an error, since it is infinite in Python. Decimal integers are not limited.
+/// Valid JSON is not repaired, so it may contain such a float.
 ///
 /// # Errors
 ///
@@ -22,7 +23,7 @@ pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
     let (token, after) = text.split_at(length(text));
     let ends = after.is_empty();
     match to_json(token) {
-        // The text may end inside the number: a digit may follow a point, and more digits may follow a sign.
+        // `5.` is complete in Python, but more digits may follow the end of the text.
         Some(Ok(_)) if ends && token.ends_with('.') => Err(None),
         Some(Ok(json)) => {
             let json = if json == token {
@@ -36,12 +37,14 @@ pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
             })
         }
         Some(Err(message)) => Err(Some(message)),
+        // A digit would complete the number, so the text ends inside it.
         None if ends && matches!(to_json(&format!("{token}1")), Some(Ok(_))) => Err(None),
         None => Err(Some("invalid number")),
     }
 }
 
-/// Returns the length of the longest possible number: with a sign in front and after an exponent.
+/// Returns the length of the longest prefix that may be a number: an optional sign, then letters, digits, `_` and `.`.
+/// A sign may also follow `e` or `E`.
 fn length(text: &str) -> usize {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let unsigned = unsigned.trim_start_matches(' ');
@@ -55,7 +58,7 @@ fn length(text: &str) -> usize {
     text.len() - unsigned.len() + unsigned.find(ends).unwrap_or(unsigned.len())
 }
 
-/// Converts a token to a JSON number; `None` for another token. A number that JSON cannot represent is an error.
+/// Converts a token to a JSON number; `None` if the token is not a number. A number that is too large, or probably a string, is an error.
 fn to_json(token: &str) -> Option<Result<String, &'static str>> {
     let (sign, unsigned) = match token.split_at_checked(1) {
         Some((sign @ ("-" | "+"), unsigned)) => (sign, unsigned.trim_start_matches(' ')),

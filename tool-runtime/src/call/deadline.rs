@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Deadline of a call in layers. The future that stops the call and the layers share the deadline, and layers may pause
-/// it.
+/// Deadline of a call in layers. The layers share the deadline with the future that enforces it, and may pause it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedDeadline {
     deadline: Arc<Mutex<Option<Instant>>>,
@@ -41,7 +40,7 @@ impl SharedDeadline {
     }
 }
 
-/// Guard that pauses a [`SharedDeadline`] until it is dropped. Overlapping pauses are one pause.
+/// Guard that pauses a [`SharedDeadline`] until the guard is dropped. A pause within another pause has no effect.
 #[derive(Debug)]
 pub(crate) struct Pause<'a> {
     deadline: &'a SharedDeadline,

@@ -38,8 +38,8 @@ async fn handle_within(
     let deadline = SharedDeadline::new(state.context.deadline(), outer);
     let route = Route::new(Arc::<Tools>::clone(tools), deadline.clone());
     call.route = Some(route.clone());
-    // Layers may hang, too. Their grace period is twice as long as the grace period of the tool, so that a layer can return a
-    // result that the tool returns at the end of its grace period.
+    // Layers may hang, too. Their grace period is twice as long as the grace period of the tool, so that a layer can still
+    // return the result of a tool that uses its whole grace period.
     let limits = CallLimits {
         deadline: state.context.deadline(),
         token: state.context.external_token(),
@@ -92,7 +92,7 @@ fn qualified_name<'a>(tools: &'a Tools, name: &'a str) -> &'a str {
     tools.tool(name).map_or(name, |tool| tool.qualified_name.as_str())
 }
 
-/// Runs a call in the registry that has the tool: this registry, or a nested registry within its layers.
+/// Runs a call in the registry that has the tool: this registry, or a nested registry, through the layers of that registry.
 async fn dispatch(outer: Option<SharedDeadline>, tools: &Tools, state: &mut CallState<'_>) {
     match tools.nested(state.name) {
         None => handle(tools, state).await,

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 /// The host supplies a parameter of this type; the definition does not contain it. Reporting never waits, and costs
 /// almost nothing without a listener: the message is not even formatted. The host listens with
 /// [`Context::with_progress`](crate::Context::with_progress) and sees the latest report; unread earlier reports are
-/// dropped. The channel closes when the call ends, also if a thread or a task of the function keeps the parameter:
+/// dropped. The channel closes when the call ends, even if a thread or a task of the function keeps the parameter:
 /// later reports have no effect.
 ///
 /// ```
@@ -80,7 +80,7 @@ impl Progress {
         });
     }
 
-    /// Reports progress in floating-point numbers, as MCP servers have them. Numbers with a fraction become percent
+    /// Reports progress in floating-point numbers, as MCP servers send it. Numbers with a fraction become percent
     /// if the total is known, and otherwise the next lower integer. NaN and negative numbers count as 0.
     ///
     /// ```

@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 use crate::schema::keywords::marks;
 
-/// A change of a value that can also be removed: a missing argument keeps the value, `null` clears it, a value
+/// Change of an optional value: a missing argument keeps the value, `null` clears it, a value
 /// replaces it.
 ///
 /// An `Option` does not distinguish `null` from a missing argument. The schema of a `Patch<T>` is the schema of `T`
@@ -104,7 +104,7 @@ impl<T> Patch<T> {
         }
     }
 
-    /// Converts into the form of other libraries: `None` keeps the value, `Some(None)` clears it.
+    /// Converts into a nested `Option`, which other libraries use: `None` keeps the value, `Some(None)` clears it.
     ///
     /// ```
     /// use tool_runtime::Patch;
@@ -125,11 +125,11 @@ impl<T> Patch<T> {
 
 /// Name of the newtype that a [`Patch`] requests from a deserializer.
 ///
-/// `Patch` does not request an option: for a missing field, serde returns `None`, as for `null`, and a value that the model did not mention
-/// would be cleared.
+/// `Patch` does not request an option: serde returns `None` for a missing field and for `null`, so that a value which
+/// the model did not mention would be cleared.
 pub(crate) const NEWTYPE: &str = marks::PATCH;
 
-/// Answer of a deserializer to a `Patch` whose argument is missing.
+/// String that a deserializer passes to the visitor of a `Patch` if the argument is missing.
 pub(crate) const MISSING: &str = "$tool_runtime::missing";
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patch<T> {

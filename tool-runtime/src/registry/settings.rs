@@ -7,7 +7,7 @@ use crate::schema::FormatPolicy;
 
 /// Settings of a registry.
 impl ToolRegistry {
-    /// Sets the policy of calls for which neither the tool nor the call has a policy.
+    /// Sets the default policy, which applies if neither the call nor its tool has a policy.
     #[must_use]
     pub fn with_policy(mut self, policy: Policy) -> Self {
         self.tools_mut().policy = policy;
@@ -16,8 +16,8 @@ impl ToolRegistry {
 
     /// Sets whether a note with the warnings of a call is appended to its result, for the model. Off by default.
     ///
-    /// Layers see the result without this [note](crate::ToolOutcome::notes): an offload layer stores only the tool's
-    /// output, and the note follows the pointer to the stored file.
+    /// Layers see the result without this [note](crate::ToolOutcome::notes). For example, an offload layer stores only the
+    /// tool's output in a file and replaces it with a reference to the file; the note is appended after the reference.
     #[must_use]
     pub fn with_warnings_in_results(mut self, enabled: bool) -> Self {
         self.tools_mut().warnings_in_results = enabled;
@@ -35,7 +35,8 @@ impl ToolRegistry {
     /// that are registered afterwards. Needs the feature `format-assertion`.
     ///
     /// The enforced formats are `date`, `time` and `date-time` (RFC 3339), `uuid` (RFC 9562), `ipv4`, `ipv6`, `email`
-    /// (RFC 5321, in ASCII) and `uri` (RFC 3986, with a scheme). A text in another form is `constraint_violated`.
+    /// (RFC 5321, in ASCII) and `uri` (RFC 3986, with a scheme). Other strings are rejected with
+    /// `constraint_violated`.
     ///
     /// ```
     /// use tool_runtime::{Policy, ToolCall, ToolDefinition, ToolRegistry, serde_json::{Value, json}};
@@ -62,13 +63,13 @@ impl ToolRegistry {
         self
     }
 
-    /// Sets whether the schemas of [dynamic tools](Self::register_dynamic) in another dialect are corrected. On by default.
+    /// Sets whether schemas of [dynamic tools](Self::register_dynamic) in other dialects are corrected. On by default.
     /// Applies to tools that are registered afterwards.
     ///
     /// Examples are `"type": "float"`, `"properties": []`, and `"required": true` in a property; see [all
-    /// corrections](crate::coercion#schemas-in-other-dialects). Each correction is a warning in the log, and the
-    /// definition has the corrected schema. Without corrections, such a schema is an error, and valid schemas are shown
-    /// unchanged.
+    /// corrections](crate::coercion#schemas-in-other-dialects). Each correction is logged as a warning, and the
+    /// definition has the corrected schema. Without corrections, such a schema is an error, and keywords that APIs
+    /// require are not added to valid schemas.
     ///
     /// ```
     /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::{Value, json}};
@@ -100,14 +101,14 @@ impl ToolRegistry {
     }
 
     /// Disables the fast path for conforming arguments, for tests: calls become slower, and outcomes must not differ.
-    #[doc(hidden)] // for tests, which compare both
+    #[doc(hidden)] // for tests, which compare calls with and without the fast path
     #[must_use]
     pub fn without_fast_path(mut self) -> Self {
         self.tools_mut().without_fast_path = true;
         self
     }
 
-    /// Sets whether arguments whose packaging names another tool than the called tool are accepted.
+    /// Accepts arguments in an envelope that names another tool than the called tool.
     #[doc(hidden)] // for a host that knows schemas without the names of their tools
     #[must_use]
     pub fn without_name_check(mut self) -> Self {
@@ -115,7 +116,7 @@ impl ToolRegistry {
         self
     }
 
-    /// Applies the private keywords that mark the schemas of types, also in schemas of dynamic tools.
+    /// Applies marks (private keywords in the schemas of Rust types) in schemas of dynamic tools, too.
     #[doc(hidden)] // for tests, which register the schema of a type as a dynamic tool
     #[must_use]
     pub fn with_marks_in_schemas(mut self) -> Self {

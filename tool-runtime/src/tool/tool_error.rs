@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-/// An error with a code for callers that distinguish errors, displayed as `code: message`, or a transient error
-/// ([`retry`](Self::retry)).
+/// Error of a tool: with a code, for callers that distinguish errors, or [transient](Self::retry). An error with a code
+/// is displayed as `code: message`.
 ///
 /// ```
 /// use tool_runtime::ToolError;
@@ -23,7 +23,7 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// Creates an error whose message advises the model.
+    /// Creates an error with a code, and with a message that advises the model.
     pub fn new(code: impl fmt::Display, message: impl fmt::Display) -> Self {
         Self {
             code: Some(code.to_string()),
@@ -32,7 +32,7 @@ impl ToolError {
     }
 
     /// Creates a transient error: a repeated call may succeed. A note after the message informs the model, and the host
-    /// receives [`Failure::Retryable`](crate::result::Failure::Retryable). A transient error is found in the `source()`
+    /// receives [`Failure::Retryable`](crate::result::Failure::Retryable). A transient error is also detected in the `source()`
     /// chain of the function's error, in an `anyhow::Error`, and in an error with `#[error(transparent)]`.
     ///
     /// ```
@@ -94,7 +94,7 @@ impl Error for ToolError {
     }
 }
 
-/// Source of a transient error. Wrapping errors, such as `anyhow::Error`, hide the type of a [`ToolError`] but show
+/// Source of a transient error. Error wrappers, such as `anyhow::Error`, hide the type of a [`ToolError`] but show
 /// its source.
 #[derive(Debug)]
 pub(crate) struct Retryable;

@@ -1,4 +1,4 @@
-//! [`SearchEnd`]: the end of a search before all files are searched, also within a file.
+//! [`SearchEnd`]: conditions that end a search early, between two files and within a file.
 
 use std::io;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use grep_matcher::{ByteSet, LineMatchKind, LineTerminator, Match, Matcher};
 use grep_regex::{RegexCaptures, RegexMatcher};
 use tool_runtime::CancellationToken;
 
-/// End of a search, before all files are searched.
+/// Deadline and cancellation of a search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SearchEnd<'m> {
     pub(super) deadline: Instant,
@@ -28,7 +28,7 @@ impl SearchEnd<'_> {
     }
 }
 
-/// A file that cannot be read after the end of the search: between two matches, reading takes most of the time.
+/// Reader that fails after the end of the search. Each read is checked, since reading takes most of the time between two matches.
 #[derive(Debug)]
 pub(super) struct EndingReader<'m, R> {
     pub(super) reader: R,
@@ -42,15 +42,15 @@ impl<R: io::Read> io::Read for EndingReader<'_, R> {
     }
 }
 
-/// A pattern that finds nothing after the end of the search. The searcher joins matches of adjacent lines before it reports them: with a
-/// pattern of several lines, all matches of a file can come before the first report, and each costs a look at its whole line.
+/// Matcher whose searches fail after the end of the search. The searcher merges adjacent matches before it reports them. With a multi-line
+/// pattern, it can find all matches of a file before the first report, and it scans the whole line of each match.
 #[derive(Debug)]
 pub(super) struct EndingMatcher<'m> {
     pub(super) matcher: &'m RegexMatcher,
     pub(super) end: SearchEnd<'m>,
 }
 
-/// All methods with another answer than the trait's default ones.
+/// Forwards the methods for which `RegexMatcher` returns other results than the trait's defaults.
 impl Matcher for EndingMatcher<'_> {
     type Captures = RegexCaptures;
     type Error = io::Error;

@@ -1,4 +1,4 @@
-//! [`OverloadWaits`]: an upstream that is overloaded, or limits the rate, in the middle of a turn.
+//! [`OverloadWaits`]: waits for an upstream that is overloaded, or limits the rate, in the middle of a turn.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ const MAX_TRIES: u32 = 3;
 /// Maximum time of all waits of one round.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// The waits of a round. Clients repeat a request that fails, but not one whose stream has begun: then the gateway does.
+/// The waits of a round. Clients retry failed requests themselves until their stream has begun. After that, the gateway retries.
 #[derive(Debug)]
 pub(super) struct OverloadWaits {
     tries: u32,
@@ -38,7 +38,7 @@ impl OverloadWaits {
     }
 }
 
-/// Returns the time that the upstream asks for. Dates are not read.
+/// Returns the time that the upstream asks for. HTTP dates are ignored.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| header(headers, name)?.trim().parse::<f64>().ok();
     let milliseconds = number("retry-after-ms").map(|time| time / 1000.0);

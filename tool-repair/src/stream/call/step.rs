@@ -6,7 +6,8 @@ use super::outcome::Ending;
 use super::state::StreamState;
 use crate::repairer::Status;
 
-/// Effect of an event on a call. Texts of arguments are contents of JSON strings. Calls are numbered in their stream.
+/// Effect of an event on a call. `call` is the number of the call in the stream. Arguments are the contents of a JSON
+/// string: escaped, and without quotes.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// A call began. The id and the name of the call may still be incomplete.
@@ -26,7 +27,7 @@ pub(crate) enum Step {
     },
     /// The event has all arguments of a call whose arguments were not sent in pieces.
     Whole { call: u64, contents: String },
-    /// The received arguments were a copy of the arguments that follow.
+    /// The received arguments are discarded: the stream sends all arguments again.
     Restart { call: u64 },
     /// Held arguments are sent.
     Release {
@@ -34,14 +35,15 @@ pub(crate) enum Step {
         address: Address,
         rest: String,
     },
-    /// The event has the last piece of a call. With `holds`, bytes of the call are held, and the event is kept.
+    /// The event is kept as the template of a later event with the held bytes of the call. Without `holds`, no bytes are
+    /// held, and an event that was kept is dropped.
     Carrier { call: u64, holds: bool },
     /// The event repeats arguments that were changed.
     Copy { span: Range<usize>, contents: String },
     /// The event must not be sent before the outcome of this call is known.
     HoldEvent { call: u64 },
-    /// The outcome of the call is known, so its held events are sent. Copies of the arguments in these events have the
-    /// status `copies`.
+    /// The outcome of the call is known, so its held events are sent. `copies` is the status of the call, by which copies of
+    /// its arguments in these events are replaced or left unchanged.
     SendHeldEvents { call: u64, copies: Option<Status> },
     /// A piece of arguments belongs to no call.
     Unattributed,
