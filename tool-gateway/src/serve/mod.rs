@@ -129,6 +129,8 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         times: ClientTimes::new(&limits),
     };
     tokio::select! {
+        // A signal that arrives between the start message and this line does not end the program before the drain time.
+        biased;
         () = waiting::wait_for_store(&store, listeners) => {}
         () = signals.received(1) => return Ok(Outcome::Success),
     }
