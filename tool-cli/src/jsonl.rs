@@ -154,7 +154,7 @@ struct ErrorRecord<'a> {
     error: &'a str,
 }
 
-/// Parses a line as a record. `expected` describes valid records in messages.
+/// Parses a line as a record. `expected` is the description of a valid record in error messages.
 pub(crate) fn record<'a, T: Deserialize<'a>>(line: &'a str, expected: &str) -> Result<T, LineError> {
     let invalid = |error: &serde_json::Error| {
         let prefix = match error.classify() {

@@ -114,8 +114,8 @@ fn name_error(name: &str) -> Option<String> {
     }
     (name.contains(EVERY) && name != EVERY).then(|| {
         format!(
-            ", {name:?}, is not a valid tool name: `*` is not a wildcard, and means every tool only as a whole name; write the \
-             names in full, or \"*\""
+            ", {name:?}, is not a valid tool name: `*` cannot be part of a name; write each name in full, or only \"*\" for \
+             every tool"
         )
     })
 }
@@ -198,8 +198,8 @@ mod tests {
             ("\t", "name 2 of the list is empty; "),
             (
                 "Todo*",
-                "name 2 of the list, \"Todo*\", is not a valid tool name: `*` is not a wildcard, and means every tool \
-                 only as a whole name; write the names in full, or \"*\"",
+                "name 2 of the list, \"Todo*\", is not a valid tool name: `*` cannot be part of a name; write each \
+                 name in full, or only \"*\" for every tool",
             ),
         ] {
             let wrong = read(json!({ "target_tools": ["Edit", name] })).unwrap_err();

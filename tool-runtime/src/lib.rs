@@ -1,4 +1,5 @@
-#![doc = "[coercion]: crate::coercion"] // replaces the README's link, which is a path in the repository: the first definition wins
+// These definitions replace the links of the README, which are paths in the repository: rustdoc uses the first definition of a link.
+#![doc = "[coercion]: crate::coercion"]
 #![doc = "[guide]: crate::guide"]
 #![doc = "[faults]: crate::faults"]
 #![doc = "[arguments]: crate::guide::_2_arguments"]

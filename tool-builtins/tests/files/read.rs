@@ -156,13 +156,13 @@ async fn folders_and_missing_files_have_advice() {
     let similar = folder.call("Read", json!({ "file_path": "src/main.py" })).await;
     assert_eq!(
         similar.text(),
-        "not_found: `src/main.py` does not exist; similar names there: main.rs"
+        "not_found: `src/main.py` does not exist; similar existing names: main.rs"
     );
     let above = folder.call("Read", json!({ "file_path": "scr/main.rs" })).await;
     assert!(
         above
             .text()
-            .contains("nor does its folder `scr`; similar names there: src"),
+            .contains("nor does its folder `scr`; similar existing names: src"),
         "{}",
         above.text()
     );

@@ -18,7 +18,8 @@ pub const UNSEEN_TIME: Duration = Duration::from_secs(600);
 /// Time for which an answer is kept for retries after a client has received it.
 pub const SEEN_TIME: Duration = Duration::from_secs(600);
 
-/// Maximum number of samples of a request that a store keeps, unless more are running. A further sample replaces the oldest answer.
+/// Maximum number of samples (answers to equal requests) that a store keeps for a request. A further sample replaces the oldest complete
+/// sample. Running samples are never replaced, so they may exceed the maximum.
 pub const MAX_SAMPLES: u64 = 64;
 
 /// A gateway's right to run a request and to produce a sample (one answer to the request), until the lease expires. A later owner has a
@@ -51,8 +52,8 @@ pub struct LeaseRequest<'a> {
     pub running: &'a [u64],
     /// Whether the client marks the request as a retry.
     pub is_retry: bool,
-    /// Digest of the idempotency key, which a client sends with all attempts of a request. The request gets the sample with this key, and a
-    /// retry gets no sample with another key.
+    /// Digest of the idempotency key, which a client sends with all attempts of a request. The request gets the sample with this key, if
+    /// there is one. A retry gets a sample with another key only if the client of that sample has left without the answer.
     pub idempotency_key: Option<Digest>,
 }
 
@@ -65,8 +66,8 @@ pub enum LeaseOutcome {
         lease: Lease,
         /// Segments of the progress.
         log: Vec<Vec<u8>>,
-        /// Fence of the lease under which the log was written; 0 without a log. If a gateway has had a lease of
-        /// the sample with this fence or a greater fence, its memory contains the whole log.
+        /// Fence of the lease under which the log was written; 0 without a log. A gateway that has held a
+        /// lease of the sample with at least this fence has the whole log in memory.
         log_fence: u64,
     },
     /// Another gateway runs the sample that the request joins.
@@ -95,7 +96,7 @@ pub enum LeaseOutcome {
 pub struct Progress {
     /// Lease of the request.
     pub lease: Lease,
-    /// Number of logs that the owner of the lease began before this one. Segment 0 of a later log replaces the earlier log.
+    /// Number of times that the owner of the lease has restarted the log. Segment 0 after a restart replaces the earlier log.
     pub restart: u32,
     /// Number of segments before this segment. With fence 0, segment 0 replaces earlier progress of the request.
     pub at: u64,
@@ -103,8 +104,9 @@ pub struct Progress {
     pub segment: Vec<u8>,
     /// Whether the request is complete, which ends the lease.
     pub is_last: bool,
-    /// Whether a call that must not be repeated begins after this operation. No other operation of the request is
-    /// pending then, so that a store may send this one on another connection, and wait for its replicas there.
+    /// Whether a call that must not be repeated begins after this operation. A gateway first waits for
+    /// all earlier operations of the request in a shared store, so the store may use a separate connection for this operation, and wait
+    /// there until replicas have it.
     pub precedes_effects: bool,
 }
 

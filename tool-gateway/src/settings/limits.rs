@@ -14,7 +14,7 @@ pub(crate) struct Limits {
     /// Maximum number of rounds of the gateway's calls in a turn.
     #[serde(deserialize_with = "units::count")]
     pub(crate) rounds: usize,
-    /// Time after which a turn begins no more rounds, and the deadline of its calls.
+    /// Time after which a turn begins no more rounds. Its calls have the same deadline.
     #[serde(rename = "seconds", deserialize_with = "units::seconds")]
     pub(crate) turn_time: Duration,
     /// Maximum number of tokens of all rounds of a turn.
@@ -26,7 +26,7 @@ pub(crate) struct Limits {
     /// Maximum size of a request for batches or files, in bytes.
     #[serde(rename = "upload_mb", deserialize_with = "units::mebibytes")]
     pub(crate) max_upload: usize,
-    /// Maximum total size in bytes of all requests that are being read and digested. A client may use half of it.
+    /// Maximum total size in bytes of all requests that are being read and hashed. A client may use half of it.
     #[serde(rename = "bodies_mb", deserialize_with = "units::mebibytes")]
     pub(crate) bodies: usize,
     /// Maximum number of JSON values of a request.

@@ -16,7 +16,7 @@ const IDLE: Duration = Duration::from_secs(60 * 60);
 /// Key of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct SessionKey {
-    /// Name of the client; empty without keys.
+    /// Name of the client from its `McpPrincipal`; empty for a request without one.
     pub(crate) principal: Arc<str>,
     /// Name that the client has given.
     pub(crate) name: Option<String>,

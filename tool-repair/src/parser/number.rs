@@ -14,7 +14,7 @@ pub(super) struct Number<'t> {
 /// Parses the number at the start of `text`.
 ///
 /// A float outside the range of `f64` is an error, since it is infinite in Python. Decimal integers are not limited.
-/// Valid JSON is not repaired, so it may contain such a float.
+/// Only a text that is not JSON is repaired, so a JSON text may contain such a float.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
     let (token, after) = text.split_at(length(text));
     let ends = after.is_empty();
     match to_json(token) {
-        // `5.` is complete in Python, but more digits may follow the end of the text.
+        // `5.` is complete in Python, but the text may have been cut before more digits.
         Some(Ok(_)) if ends && token.ends_with('.') => Err(None),
         Some(Ok(json)) => {
             let json = if json == token {

@@ -92,7 +92,8 @@ fn qualified_name<'a>(tools: &'a Tools, name: &'a str) -> &'a str {
     tools.tool(name).map_or(name, |tool| tool.qualified_name.as_str())
 }
 
-/// Runs a call in the registry that has the tool: this registry, or a nested registry, through the layers of that registry.
+/// Runs a call in this registry, whose layers the call has passed, or through the layers of the nested registry that has
+/// the tool.
 async fn dispatch(outer: Option<SharedDeadline>, tools: &Tools, state: &mut CallState<'_>) {
     match tools.nested(state.name) {
         None => handle(tools, state).await,

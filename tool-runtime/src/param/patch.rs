@@ -125,8 +125,8 @@ impl<T> Patch<T> {
 
 /// Name of the newtype that a [`Patch`] requests from a deserializer.
 ///
-/// `Patch` does not request an option: serde returns `None` for a missing field and for `null`, so that a value which
-/// the model did not mention would be cleared.
+/// `Patch` does not call `deserialize_option`: serde treats a missing field like `null`, so a missing field would clear
+/// the value.
 pub(crate) const NEWTYPE: &str = marks::PATCH;
 
 /// String that a deserializer passes to the visitor of a `Patch` if the argument is missing.

@@ -35,8 +35,8 @@ impl ToolRegistry {
     /// that are registered afterwards. Needs the feature `format-assertion`.
     ///
     /// The enforced formats are `date`, `time` and `date-time` (RFC 3339), `uuid` (RFC 9562), `ipv4`, `ipv6`, `email`
-    /// (RFC 5321, in ASCII) and `uri` (RFC 3986, with a scheme). Other strings are rejected with
-    /// `constraint_violated`.
+    /// (RFC 5321, in ASCII) and `uri` (RFC 3986, with a scheme). Strings in other forms are
+    /// rejected with `constraint_violated`.
     ///
     /// ```
     /// use tool_runtime::{Policy, ToolCall, ToolDefinition, ToolRegistry, serde_json::{Value, json}};
@@ -68,8 +68,8 @@ impl ToolRegistry {
     ///
     /// Examples are `"type": "float"`, `"properties": []`, and `"required": true` in a property; see [all
     /// corrections](crate::coercion#schemas-in-other-dialects). Each correction is logged as a warning, and the
-    /// definition has the corrected schema. Without corrections, such a schema is an error, and keywords that APIs
-    /// require are not added to valid schemas.
+    /// definition has the corrected schema. Keywords that APIs require are added to valid schemas,
+    /// too. Without corrections, nothing is added, and an invalid schema is an error.
     ///
     /// ```
     /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::{Value, json}};
@@ -109,7 +109,7 @@ impl ToolRegistry {
     }
 
     /// Accepts arguments in an envelope that names another tool than the called tool.
-    #[doc(hidden)] // for a host that knows schemas without the names of their tools
+    #[doc(hidden)] // for a host that registers a schema under a placeholder name, which no envelope has
     #[must_use]
     pub fn without_name_check(mut self) -> Self {
         self.tools_mut().accepts_any_name = true;

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-/// Error of a tool: with a code, for callers that distinguish errors, or [transient](Self::retry). An error with a code
-/// is displayed as `code: message`.
+/// Error of a tool. It has a code, by which callers distinguish errors, or it is [transient](Self::retry). An error with
+/// a code is displayed as `code: message`.
 ///
 /// ```
 /// use tool_runtime::ToolError;

@@ -28,7 +28,7 @@ impl SearchEnd<'_> {
     }
 }
 
-/// Reader that fails after the end of the search. Each read is checked, since reading takes most of the time between two matches.
+/// Reader that fails when the search has ended. Each read is checked, since reading takes most of the time between two matches.
 #[derive(Debug)]
 pub(super) struct EndingReader<'m, R> {
     pub(super) reader: R,
@@ -42,8 +42,8 @@ impl<R: io::Read> io::Read for EndingReader<'_, R> {
     }
 }
 
-/// Matcher whose searches fail after the end of the search. The searcher merges adjacent matches before it reports them. With a multi-line
-/// pattern, it can find all matches of a file before the first report, and it scans the whole line of each match.
+/// Matcher that fails when the search has ended. A check of each reported match would be too late: the searcher merges adjacent matches of a
+/// multi-line pattern, so it may find all matches of a file, and scan the line of each match, before its first report.
 #[derive(Debug)]
 pub(super) struct EndingMatcher<'m> {
     pub(super) matcher: &'m RegexMatcher,

@@ -74,9 +74,9 @@ impl Block {
             self.release(rest, context);
         }
         if let Some(size) = held {
-            let (call, copies) = (self.call.serial, None);
+            let (call, status) = (self.call.serial, None);
             context.state.held -= size;
-            context.steps.push(Step::SendHeldEvents { call, copies });
+            context.steps.push(Step::SendHeldEvents { call, status });
         }
         self.call.report_end(ending, context);
     }

@@ -35,16 +35,16 @@ pub(crate) enum Step {
         address: Address,
         rest: String,
     },
-    /// The event is kept as the template of a later event with the held bytes of the call. Without `holds`, no bytes are
-    /// held, and an event that was kept is dropped.
+    /// With `holds`, the event is kept as the template of an additional event, which later sends the held bytes of the call.
+    /// Without `holds`, the kept event is dropped.
     Carrier { call: u64, holds: bool },
     /// The event repeats arguments that were changed.
     Copy { span: Range<usize>, contents: String },
     /// The event must not be sent before the outcome of this call is known.
     HoldEvent { call: u64 },
-    /// The outcome of the call is known, so its held events are sent. `copies` is the status of the call, by which copies of
-    /// its arguments in these events are replaced or left unchanged.
-    SendHeldEvents { call: u64, copies: Option<Status> },
+    /// The outcome of the call is known, so its held events are sent. Copies of its arguments in these events are
+    /// repaired if `status` is the status of a repaired call.
+    SendHeldEvents { call: u64, status: Option<Status> },
     /// A piece of arguments belongs to no call.
     Unattributed,
     /// A call could not be repaired, and the stream ends with this error.

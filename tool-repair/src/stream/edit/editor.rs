@@ -130,10 +130,10 @@ impl Editor {
                 let kept = self.held_events.entry(call).or_default();
                 kept.push(current.event.raw().to_vec());
             }
-            (Step::SendHeldEvents { call, copies }, _) => {
+            (Step::SendHeldEvents { call, status }, _) => {
                 for raw in self.held_events.remove(&call).unwrap_or_default() {
                     if !self.failed {
-                        reader.dialect().encode_held(&raw, copies, &reader.state, out);
+                        reader.dialect().encode_held(&raw, status, &reader.state, out);
                     }
                 }
             }

@@ -222,8 +222,8 @@ impl ResponsesCall {
         }
         self.call.drop_carrier(context);
         if held.is_some() {
-            let (call, copies) = (self.call.serial, ending.status);
-            context.steps.push(Step::SendHeldEvents { call, copies });
+            let (call, status) = (self.call.serial, ending.status);
+            context.steps.push(Step::SendHeldEvents { call, status });
         }
         self.call.report_end(ending, context);
     }
