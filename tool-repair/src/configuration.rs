@@ -25,7 +25,7 @@ impl<'de> Deserialize<'de> for FormatFixing {
 )]
 #[allow(
     clippy::struct_excessive_bools,
-    reason = "the keys of the block, each a switch of its own"
+    reason = "the independent switches of the block"
 )]
 struct Keys {
     enabled: bool,
@@ -93,7 +93,9 @@ impl<'de> Visitor<'de> for Names {
         while let Some(name) = list.next_element::<String>()? {
             if let Some(wrong) = name_error(&name) {
                 let place = names.len() + 1;
-                return Err(de::Error::custom(format!("name {place} of the list{wrong}")));
+                return Err(de::Error::custom(format!(
+                    "invalid name {place} of `target_tools`: {wrong}"
+                )));
             }
             names.push(name);
         }
@@ -101,21 +103,20 @@ impl<'de> Visitor<'de> for Names {
     }
 }
 
-/// Returns the reason why a name is not a valid tool name, with advice; `None` for a valid name.
+/// Returns the reason why a name is not a valid tool name, and the expected form; `None` for a valid name.
 fn name_error(name: &str) -> Option<String> {
     let trimmed = name.trim();
     if trimmed.is_empty() {
-        return Some(" is empty; write a tool's name, or \"*\" for every tool".to_owned());
+        return Some("an empty text; expected a tool name, or \"*\" for every tool".to_owned());
     }
     if trimmed != name {
         return Some(format!(
-            ", {name:?}, has white space around it; write {trimmed:?}"
+            "{name:?} has surrounding white space; expected {trimmed:?}"
         ));
     }
     (name.contains(EVERY) && name != EVERY).then(|| {
         format!(
-            ", {name:?}, is not a valid tool name: `*` cannot be part of a name; write each name in full, or only \"*\" for \
-             every tool"
+            "{name:?} contains `*`; expected the complete names of the tools, or only \"*\" for every tool"
         )
     })
 }
@@ -189,17 +190,17 @@ mod tests {
         for (name, wanted) in [
             (
                 "",
-                "name 2 of the list is empty; write a tool's name, or \"*\" for every tool",
+                "invalid name 2 of `target_tools`: an empty text; expected a tool name, or \"*\" for every tool",
             ),
             (
                 " TodoWrite ",
-                "name 2 of the list, \" TodoWrite \", has white space around it; write \"TodoWrite\"",
+                "invalid name 2 of `target_tools`: \" TodoWrite \" has surrounding white space; expected \"TodoWrite\"",
             ),
-            ("\t", "name 2 of the list is empty; "),
+            ("\t", "invalid name 2 of `target_tools`: an empty text; "),
             (
                 "Todo*",
-                "name 2 of the list, \"Todo*\", is not a valid tool name: `*` cannot be part of a name; write each \
-                 name in full, or only \"*\" for every tool",
+                "invalid name 2 of `target_tools`: \"Todo*\" contains `*`; expected the complete names of the tools, or only \
+                 \"*\" for every tool",
             ),
         ] {
             let wrong = read(json!({ "target_tools": ["Edit", name] })).unwrap_err();

@@ -15,7 +15,7 @@
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[allow(
     clippy::struct_excessive_bools,
-    reason = "the keys of the configuration, each a switch of its own"
+    reason = "the independent switches of the configuration"
 )]
 pub struct FormatFixing {
     /// Whether streams are repaired. If off, streams pass unread.

@@ -65,7 +65,7 @@ pub fn write(
     Ok(answer)
 }
 
-/// Checks that the model knows what is replaced.
+/// Checks that the model has seen the complete current content of the file.
 fn check_seen(seen: Seen, shown: &str) -> Result<(), ToolError> {
     match seen {
         Seen::Completely => Ok(()),

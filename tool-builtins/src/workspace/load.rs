@@ -120,7 +120,7 @@ impl Place {
         ))
     }
 
-    /// Returns the error of a place that does not exist, with similar names of its folder.
+    /// Returns the error for a place that does not exist. The message lists similar names in the folder of the first missing component.
     pub(crate) fn not_found(&self) -> ToolError {
         let shown = &self.shown;
         let Target::Missing {
@@ -189,7 +189,7 @@ fn not_a_file(shown: &str) -> ToolError {
     ))
 }
 
-/// Returns up to three names of a folder that are similar to a name.
+/// Returns up to three names in a folder that are similar to a name.
 fn similar_names(folder: &Dir, wanted: &OsStr) -> Vec<String> {
     let wanted = wanted.to_string_lossy().to_lowercase();
     let Ok(entries) = folder.entries() else {

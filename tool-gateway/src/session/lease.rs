@@ -28,7 +28,7 @@ pub const MAX_SAMPLES: u64 = 64;
 pub struct Lease {
     /// The request. Equal requests have equal digests.
     pub request: Digest,
-    /// Number of the sample: an equal request that is not a retry asks for another sample of the answer.
+    /// Number of the sample among the samples of the request.
     pub sample: u64,
     /// Number that grows with each owner of the sample. 0 in a store that gateways do not share.
     pub fence: u64,
@@ -104,9 +104,9 @@ pub struct Progress {
     pub segment: Vec<u8>,
     /// Whether the request is complete, which ends the lease.
     pub is_last: bool,
-    /// Whether a call that must not be repeated begins after this operation. A gateway first waits for
-    /// all earlier operations of the request in a shared store, so the store may use a separate connection for this operation, and wait
-    /// there until replicas have it.
+    /// Whether a call that must not be repeated begins after this operation. Before such an operation in a
+    /// shared store, the gateway waits until all earlier operations of the request are complete. The store may therefore send this operation
+    /// on a separate connection, and wait for its replication on that connection.
     pub precedes_effects: bool,
 }
 

@@ -20,7 +20,7 @@ pub enum Protocol {
     Legacy,
 }
 
-/// Place of a server.
+/// Endpoint of a server: its command, or its URL.
 #[derive(Debug, Clone)]
 pub(crate) enum Endpoint {
     Command(CommandSettings),
@@ -34,12 +34,12 @@ pub(crate) struct CommandSettings {
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
     pub(crate) variables: Vec<(OsString, OsString)>,
-    /// Variables of this process that the server receives, too.
+    /// Names of the environment variables that the server inherits from this process.
     pub(crate) inherited: Vec<OsString>,
     pub(crate) directory: Option<PathBuf>,
 }
 
-/// Does not print the values of variables, which are often secrets.
+/// Does not print the values of environment variables, which are often secrets.
 impl fmt::Debug for CommandSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
@@ -82,7 +82,7 @@ impl Settings {
 pub(crate) struct Limits {
     /// Maximum time from the start of the process, or from the first request, until the first list of tools is complete.
     pub(crate) start: Duration,
-    /// Maximum time of a call before its first notification of progress, and between two of them.
+    /// Maximum time of a call until its first progress notification, and between two progress notifications.
     pub(crate) call: Duration,
     /// Maximum time of a call.
     pub(crate) total: Duration,

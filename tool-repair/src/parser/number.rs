@@ -14,7 +14,7 @@ pub(super) struct Number<'t> {
 /// Parses the number at the start of `text`.
 ///
 /// A float outside the range of `f64` is an error, since it is infinite in Python. Decimal integers are not limited.
-/// Only a text that is not JSON is repaired, so a JSON text may contain such a float.
+/// Valid JSON is not repaired, so such a float is no error there.
 ///
 /// # Errors
 ///

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 /// /// Scan a book.
 /// #[tool]
 /// async fn scan(
-///     /// How many pages it has.
+///     /// Number of pages of the book.
 ///     pages: u64,
 ///     progress: Progress,
 /// ) -> u64 {
@@ -54,7 +54,8 @@ enum Channel {
     None,
     /// The channel in contexts of the host and its layers: open as long as one of these contexts exists.
     Open(Arc<watch::Sender<ProgressReport>>),
-    /// The channel in a function: does not keep the channel open, since a thread or a task may outlive the call.
+    /// Weak reference to the sender, for a function: a thread or a task may outlive the call, and must not keep the
+    /// channel open.
     OfCall(Weak<watch::Sender<ProgressReport>>),
 }
 
@@ -63,7 +64,7 @@ impl Progress {
         Self(Channel::Open(Arc::new(sender)))
     }
 
-    /// Returns the channel in a form that closes when the call's context is dropped.
+    /// Returns a reporter with a weak reference to the sender, which does not keep the channel open.
     pub(crate) fn for_call(&self) -> Self {
         match &self.0 {
             Channel::Open(sender) => Self(Channel::OfCall(Arc::downgrade(sender))),

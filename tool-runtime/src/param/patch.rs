@@ -24,7 +24,7 @@ use crate::schema::keywords::marks;
 ///     /// Its title.
 ///     #[arg(length = 1..=80)]
 ///     title: Patch<String>,
-///     /// When it is due; `null` if it no longer is.
+///     /// Due date; `null` removes it.
 ///     due: Patch<String>,
 /// ) -> String {
 ///     let due = match due {
@@ -50,12 +50,12 @@ use crate::schema::keywords::marks;
 /// ```
 /// use tool_runtime::{Patch, schemars, serde};
 ///
-/// /// What to change.
+/// /// Changes of a task.
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// #[serde(crate = "tool_runtime::serde")]
 /// #[schemars(crate = "tool_runtime::schemars")]
 /// struct Changes {
-///     /// Who does it; `null` for nobody.
+///     /// Assignee of the task; `null` removes the assignee.
 ///     #[serde(default)]
 ///     assignee: Patch<String>,
 /// }

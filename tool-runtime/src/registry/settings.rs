@@ -35,8 +35,8 @@ impl ToolRegistry {
     /// that are registered afterwards. Needs the feature `format-assertion`.
     ///
     /// The enforced formats are `date`, `time` and `date-time` (RFC 3339), `uuid` (RFC 9562), `ipv4`, `ipv6`, `email`
-    /// (RFC 5321, in ASCII) and `uri` (RFC 3986, with a scheme). Strings in other forms are
-    /// rejected with `constraint_violated`.
+    /// (RFC 5321, in ASCII) and `uri` (RFC 3986, with a scheme). A string that violates
+    /// its format is rejected with `constraint_violated`. Other formats are not enforced.
     ///
     /// ```
     /// use tool_runtime::{Policy, ToolCall, ToolDefinition, ToolRegistry, serde_json::{Value, json}};

@@ -35,15 +35,15 @@ pub(crate) enum Step {
         address: Address,
         rest: String,
     },
-    /// With `holds`, the event is kept as the template of an additional event, which later sends the held bytes of the call.
-    /// Without `holds`, the kept event is dropped.
+    /// With `holds`, a copy of the event is kept as the template of an additional event, which later sends the held bytes of
+    /// the call. Without `holds`, the copy is discarded.
     Carrier { call: u64, holds: bool },
     /// The event repeats arguments that were changed.
     Copy { span: Range<usize>, contents: String },
     /// The event must not be sent before the outcome of this call is known.
     HoldEvent { call: u64 },
     /// The outcome of the call is known, so its held events are sent. Copies of its arguments in these events are
-    /// repaired if `status` is the status of a repaired call.
+    /// rewritten by the call's `status`; without one, they are sent unchanged.
     SendHeldEvents { call: u64, status: Option<Status> },
     /// A piece of arguments belongs to no call.
     Unattributed,
