@@ -3,7 +3,7 @@
 -- complete, and the latest turns of each point, each with its revision. A reply with many turns ends before the last points, so that other
 -- clients do not wait; the gateway asks for the other points again.
 local names, calls, own = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
-local latest, max_turns = 64, 2048
+local latest, max_turns, max_known = 64, 2048, 256
 local found = { '', 0, '', 0, '' }
 local first_turns = {}
 
@@ -16,6 +16,18 @@ local function turn_of(id)
   end
   if session and first_turns[session] and tonumber(turn[1]) >= first_turns[session] then
     return turn[1], session
+  end
+end
+
+-- Revisions of turns. The latest turns of one session are read together, since a history usually has turns of one session only.
+local revisions, known_session = {}, nil
+local function read_turns(session)
+  known_session = session
+  local turns = redis.call('ZREVRANGE', key('Z', session), 0, max_known - 1, 'WITHSCORES')
+  for i = 1, #turns, 2 do
+    if tonumber(turns[i + 1]) >= first_turns[session] then
+      revisions[turns[i]] = turns[i + 1]
+    end
   end
 end
 
@@ -42,6 +54,10 @@ if own == '' then
 end
 found[5] = own
 local first_of_own = own ~= '' and first_turn(own)
+if first_of_own then
+  first_turns[own] = first_of_own
+  read_turns(own)
+end
 local number = 0
 for i = names + calls + 1, #KEYS do
   if number >= max_turns then
@@ -50,7 +66,6 @@ for i = names + calls + 1, #KEYS do
   local ids = redis.call('ZREVRANGE', KEYS[i], 0, latest - 1)
   -- All turns of the requested session after the point, also older ones. The number of a turn is its revision. A turn is after one point, so
   -- that all intersections together take one step for each turn of the session.
-  local revisions = {}
   if #ids == latest and first_of_own then
     local is_latest = {}
     for _, id in ipairs(ids) do
@@ -67,7 +82,13 @@ for i = names + calls + 1, #KEYS do
   end
   local turns = {}
   for _, id in ipairs(ids) do
-    local revision = revisions[id] or turn_of(id)
+    local revision, session = revisions[id]
+    if not revision then
+      revision, session = turn_of(id)
+      if revision and not known_session then
+        read_turns(session)
+      end
+    end
     if revision then
       turns[#turns + 1] = id
       turns[#turns + 1] = revision
