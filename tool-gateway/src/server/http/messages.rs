@@ -1,27 +1,25 @@
 //! `POST /v1/messages` and `/v1/messages/count_tokens`. [`messages`] recognizes the session of a request, classifies its tools, and then
 //! passes the request through or runs its turn.
 
-use std::collections::HashSet;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
-use tokio::time::{Instant, timeout};
 
 use super::answer::{answer, with_session};
 use super::identity::{header, identity};
+use super::known_request::{KnownRequest, classified, look_up, wait_for_servers};
+use super::lost_turn::{find_lost_turn, lost_id, turn_runs, unknown_calls};
 use super::request_turns::RequestTurns;
 use super::spawn_on_drop::SpawnOnDrop;
 use crate::server::access::byte_budget::Reservation;
 use crate::server::admit::request_body::{ReadRequest, read_text};
 use crate::server::drive;
 use crate::server::drive::forward;
-use crate::server::drive::save;
 use crate::server::generations::Generation;
 use crate::server::observe::metrics::TurnEnd;
 use crate::server::observe::spans;
@@ -34,22 +32,16 @@ use crate::server::turns::running_turn::RunEnd;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::Joined;
 use crate::session::chain::Digest;
-use crate::session::client::{Client, call_digest, session_keys};
-use crate::session::finder::Finder;
-use crate::session::known_history::{Found, IsDeclared};
-use crate::session::message_groups::Group;
-use crate::session::minted_id::MintKey;
+use crate::session::client::Client;
+use crate::session::known_history::Found;
 use crate::session::principal::Principal;
-use crate::session::recognize::{Recognized, recognize};
+use crate::session::recognize::Recognized;
 use crate::session::record::{Call, SessionId};
-use crate::session::store::{Reach, StoreError};
-use crate::settings::offload::READ_OFFLOADED;
-use crate::turn::ownership::{ClassifiedTools, Offer, OfferedTools, classify};
+use crate::turn::ownership::ClassifiedTools;
 use crate::turn::restore;
 use crate::turn::upstream_request::{self, AskedRound};
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
-use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
@@ -175,8 +167,6 @@ fn first_tools(
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const RETRY_COUNT: HeaderName = HeaderName::from_static("x-stainless-retry-count");
-const CLAUDE_CODE_SESSION: HeaderName = HeaderName::from_static("x-claude-code-session-id");
-const CLAUDE_CODE_AGENT: HeaderName = HeaderName::from_static("x-claude-code-agent-id");
 
 /// Returns the request in the form that finds its turn.
 fn incoming_request(shared: &Shared, parts: &Parts, identity: Digest) -> IncomingRequest {
@@ -326,138 +316,6 @@ fn parse(shared: &Shared, body: String) -> Result<MessagesRequest, ApiError> {
     Ok(request)
 }
 
-/// Returns the ids of the calls in the model's last message, if that message is unknown.
-fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<String> {
-    let last = last_answer(&recognized.groups).filter(|index| !recognized.turns.contains_key(index));
-    let Some(group) = last.and_then(|index| recognized.groups.get(index)) else {
-        return HashSet::new();
-    };
-    let calls = group.blocks(request).filter_map(|block| block.tool_use());
-    calls.map(|call| call.id).collect()
-}
-
-/// Returns the index of the model's last message.
-fn last_answer(groups: &[Group]) -> Option<usize> {
-    groups.iter().rposition(|group| group.role == Role::Assistant)
-}
-
-/// Returns an id that the gateway created for this client, from the model's last message, if that message is unknown. The turn has expired or
-/// was removed, unless it still runs.
-fn lost_id(
-    shared: &Shared,
-    client: &Client,
-    recognized: &Recognized,
-    request: &MessagesRequest,
-) -> Option<String> {
-    let is_shared = shared.store.reach() == Reach::Shared;
-    // A store that only this gateway uses has the turns of a known session, unless they were removed.
-    if recognized.found != Found::New && !is_shared {
-        return None;
-    }
-    let calls = unknown_calls(recognized, request);
-    if calls.is_empty() {
-        return None;
-    }
-    let key = MintKey::new(&shared.secret, &client.principal);
-    let own = calls.iter().find(|id| key.is_own(id))?;
-    let is_running = shared.turns.show_call(&client.principal, |id| calls.contains(id));
-    (!is_running).then(|| own.clone())
-}
-
-/// Returns the error of a request whose results are early.
-fn turn_runs() -> ApiError {
-    let message =
-        "the turn with these calls has not ended yet; send the results when its message is complete";
-    ApiError::new(StatusCode::CONFLICT, message)
-}
-
-/// Maximum time of the look-ups of a request in a store of several gateways.
-const LOOKUP_TIME: Duration = Duration::from_secs(5);
-
-/// Time that a request has left for look-ups; `None` without a limit.
-struct LookupTime(Option<Duration>);
-
-impl LookupTime {
-    fn new(shared: &Shared) -> Self {
-        Self((shared.store.reach() == Reach::Shared).then_some(LOOKUP_TIME))
-    }
-
-    /// Runs look-ups in the time that is left.
-    async fn limit<T>(
-        &mut self,
-        lookups: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        let Some(left) = &mut self.0 else {
-            return lookups.await;
-        };
-        let began = Instant::now();
-        let done = timeout(*left, lookups).await;
-        *left = left.saturating_sub(began.elapsed());
-        done.unwrap_or_else(|_| {
-            let seconds = LOOKUP_TIME.as_secs();
-            Err(StoreError(format!("no response within {seconds} s")))
-        })
-    }
-}
-
-/// Time for which the turn of an own id is looked for: another gateway may not have stored the turn yet.
-const LOST_TIME: Duration = Duration::from_secs(2);
-
-/// Result of the search for a turn.
-enum Search {
-    Found,
-    /// A turn of the client runs on another gateway.
-    Runs,
-    Lost,
-}
-
-/// Looks again for the turn of an id that the gateway created. While the turn may still run on another gateway, the results are early.
-async fn find_lost_turn(
-    shared: &Shared,
-    client: &Client,
-    request: &MessagesRequest,
-    tools: &ClassifiedTools,
-    mut known: Recognized,
-    id: &str,
-    lookup_time: &mut LookupTime,
-) -> Result<Recognized, ApiError> {
-    let age = MintKey::new(&shared.secret, &client.principal).age(id);
-    let time = shared.settings.limits.turn_time.saturating_add(CLOCK_DIFFERENCE);
-    let is_unreadable = known.unreadable.is_some() && known.unreadable == last_answer(&known.groups);
-    // A turn is stored at its end, and an older one has ended. A second look-up of a damaged record fails, too.
-    if shared.store.reach() == Reach::Shared && age.is_some_and(|age| age <= time) && !is_unreadable {
-        let finder = Finder::new(&*shared.store, client.digest);
-        let call = call_digest(&shared.secret, &client.principal, id);
-        let search = async {
-            let until = Instant::now() + LOST_TIME;
-            while finder.turn_of_call(call).await?.is_none() {
-                if Instant::now() >= until {
-                    let is_running = shared.store.has_lease(client.digest).await?;
-                    return Ok(if is_running { Search::Runs } else { Search::Lost });
-                }
-                tokio::time::sleep(LOST_TIME / 10).await;
-            }
-            Ok(Search::Found)
-        };
-        let search = lookup_time.limit(search).await;
-        match search.map_err(|error| save::unread(&error))? {
-            Search::Found => return recognized(shared, client, request, tools, lookup_time).await,
-            Search::Runs => return Err(turn_runs().with_retry_after(2)),
-            Search::Lost => {}
-        }
-    }
-    tracing::warn!(
-        "the turn of a call in the history is not in the store, so the messages are forwarded unchanged"
-    );
-    if known.found == Found::New {
-        known.found = Found::Lost;
-    }
-    Ok(known)
-}
-
-/// Maximum difference between the clocks of two gateways for which a running turn is recognized.
-const CLOCK_DIFFERENCE: Duration = Duration::from_secs(120);
-
 /// Returns whether request and response pass unchanged.
 fn is_passed_through(tools: &ClassifiedTools, recognized: &Recognized) -> bool {
     tools.internal.is_empty()
@@ -533,147 +391,6 @@ fn counted(shared: &Shared, request: ParsedRequest) -> Result<ReadRequest<String
         body,
         reserved,
     })
-}
-
-/// A request with its tools and its session.
-struct KnownRequest {
-    client: Client,
-    tools: ClassifiedTools,
-    generation: Arc<Generation>,
-    recognized: Recognized,
-    /// Whether this process does not know the session, either because the session is new, or because the process is.
-    is_unknown: bool,
-    lookup_time: LookupTime,
-}
-
-impl KnownRequest {
-    /// Replaces the tools of a session that this process does not know. A server may have listed its tools since the look-up, even if
-    /// there was nothing to wait for.
-    fn with_newest_tools(mut self, shared: &Shared, request: &MessagesRequest) -> Result<Self, ApiError> {
-        if !self.is_unknown {
-            return Ok(self);
-        }
-        let last = self.recognized.last_known_turn().and_then(|turn| turn.generation);
-        let mut newest = shared.generations.current();
-        if let Some(first) = shared.generations.other(&newest, last) {
-            newest = first;
-        }
-        if !Arc::ptr_eq(&newest, &self.generation) {
-            self.tools = classified(shared, &newest, &self.client, request)?;
-            self.generation = newest;
-        }
-        Ok(self)
-    }
-}
-
-/// Classifies the tools of a request, and recognizes its session. A session keeps the tools of its first turn.
-async fn look_up(
-    shared: &Shared,
-    principal: Principal,
-    parts: &Parts,
-    request: &MessagesRequest,
-) -> Result<KnownRequest, ApiError> {
-    let keys = session_keys(
-        header(&parts.headers, &CLAUDE_CODE_SESSION),
-        header(&parts.headers, &CLAUDE_CODE_AGENT),
-        request,
-    );
-    let client = Client::new(&shared.secret, principal, keys);
-    let mut generation = shared.generations.current();
-    let mut tools = classified(shared, &generation, &client, request)?;
-    let mut lookup_time = LookupTime::new(shared);
-    let recognized = recognized(shared, &client, request, &tools, &mut lookup_time).await?;
-    if recognized.session.is_none() {
-        shared.mcp.refresh();
-    }
-    let last = recognized.last_known_turn().and_then(|turn| turn.generation);
-    let first = shared.generations.other(&generation, last);
-    let is_unknown = first.is_none()
-        && last.is_none_or(|last| generation.digest != Some(last))
-        && (last.is_some() || recognized.session.is_none());
-    if let Some(first) = first {
-        tools = classified(shared, &first, &client, request)?;
-        generation = first;
-    }
-    Ok(KnownRequest {
-        client,
-        tools,
-        generation,
-        recognized,
-        is_unknown,
-        lookup_time,
-    })
-}
-
-/// Waits for the first lists of the MCP servers whose tools take part in a turn.
-async fn wait_for_servers(shared: &Shared, tools: &ClassifiedTools) {
-    let settings = &shared.settings.tools;
-    if settings.offer == Offer::Always {
-        shared.mcp.first_lists(None).await;
-    } else if !tools.missing.is_empty() {
-        let names = tools.missing.iter();
-        let names = names.map(|name| settings.ownership.internal_name(name).to_owned());
-        shared.mcp.first_lists(Some(&names.collect())).await;
-    }
-}
-
-/// Classifies the tools of a request, with the gateway's tools of a generation.
-fn classified(
-    shared: &Shared,
-    generation: &Generation,
-    client: &Client,
-    request: &MessagesRequest,
-) -> Result<ClassifiedTools, ApiError> {
-    let settings = &shared.settings;
-    classify(
-        request.tools(),
-        &OfferedTools {
-            tools: generation.tools_of(&client.principal),
-            offer: settings.tools.offer,
-            always: settings.offload.is_some().then_some(READ_OFFLOADED),
-            ownership: &settings.tools.ownership,
-            had_schema: &|name, schema| shared.generations.had_schema(name, schema),
-            is_of_server: &|name| settings.mcp.owns(name),
-        },
-    )
-}
-
-/// Recognizes the session. If a store in memory fails, the session is new and the client's messages are forwarded unchanged. The failure of
-/// a durable store is an error, since the store has hidden rounds of the session.
-async fn recognized(
-    shared: &Shared,
-    client: &Client,
-    request: &MessagesRequest,
-    tools: &ClassifiedTools,
-    lookup_time: &mut LookupTime,
-) -> Result<Recognized, ApiError> {
-    let names = OnceLock::new();
-    let is_declared = |name: &str| {
-        let names: &Vec<String> = names.get_or_init(|| declared_names(request, tools));
-        names.iter().any(|declared| declared.eq_ignore_ascii_case(name))
-    };
-    let ignore_context = shared.settings.sessions.ignore_context;
-    let ignore_context = ignore_context.then_some(&is_declared as IsDeclared<'_>);
-    let recognized = recognize(&shared.secret, &*shared.store, client, request, ignore_context);
-    let recognized = lookup_time.limit(recognized).await;
-    match recognized {
-        Ok(recognized) => Ok(recognized),
-        Err(error) => {
-            let unread = save::unread(&error);
-            if shared.store.reach().is_durable() {
-                return Err(unread);
-            }
-            Ok(Recognized::unknown(&shared.secret, client, request))
-        }
-    }
-}
-
-/// Returns the names of the tools in the request to the upstream.
-fn declared_names(request: &MessagesRequest, tools: &ClassifiedTools) -> Vec<String> {
-    let declared = request
-        .tools()
-        .filter_map(|tool| Object::from_json(tool)?.string("name"));
-    declared.chain(tools.internal.iter().cloned()).collect()
 }
 
 fn session_header(session: &SessionId, found: Found) -> HeaderValue {

@@ -4,6 +4,8 @@ pub(crate) mod answer;
 pub(crate) mod spawn_on_drop;
 pub(crate) mod identity;
 mod request_turns;
+mod known_request;
+mod lost_turn;
 pub(crate) mod messages;
 mod path_ids;
 mod account;
