@@ -1,6 +1,6 @@
 //! The expansion of a program with a tool, in the format of `cargo expand`, contains the exact code that the macro's own tests expect.
 //!
-//! The surrounding code depends on the compiler, which must be the one of the compile-fail suite (`tool-runtime/tests/ui.rs`). With another
+//! The surrounding code depends on the compiler, which must be the one of the compile-fail suite (`tests/compile_errors/tests/ui.rs`). With another
 //! compiler, this test is ignored with a message. `UPDATE_GOLDEN=1 cargo test -p tests --test guide` updates the file.
 
 use std::cmp::Reverse;
@@ -81,7 +81,7 @@ fn builds(libraries: &Path) -> Vec<PathBuf> {
 }
 
 fn is_expected_compiler() -> bool {
-    let suite = text("tool-runtime/tests/ui.rs");
+    let suite = text("tests/compile_errors/tests/ui.rs");
     let (_, expected) = suite.split_once("const COMPILER: &str = \"").unwrap();
     let (expected, _) = expected.split_once('"').unwrap();
     let version = Command::new(rustc()).arg("--version").output().unwrap().stdout;

@@ -168,7 +168,7 @@ const KNOWN: &[(&str, &[&str])] = &[
         &["AtomicU64", "Mutex"],
     ),
     // A flag for one log entry.
-    ("tool-gateway/src/session/redis/mod.rs", &["AtomicBool"]),
+    ("tool-gateway/src/session/redis/redis_store.rs", &["AtomicBool"]),
     // A table that only grows.
     ("tool-gateway/src/settings/permissions.rs", &["RwLock"]),
     ("tool-gateway/src/session/memory/mod.rs", &["Mutex", "MutexGuard"]),

@@ -4,7 +4,7 @@ use crate::sources::text;
 
 /// Returns the attributes in the notes of a compile-fail case.
 fn lines_to_write(case: &str) -> String {
-    let message = text(&format!("tool-runtime/tests/ui/{case}.stderr"));
+    let message = text(&format!("tests/compile_errors/tests/ui/{case}.stderr"));
     let lines = message.lines().map(str::trim);
     let attributes: Vec<_> = lines.filter(|line| line.starts_with("#[")).collect();
     assert!(!attributes.is_empty(), "{message}");
@@ -28,7 +28,7 @@ fn lines_in_notes_compile() {
 /// Notes with a derive for users who have serde, a trait to add, and the features.
 #[test]
 fn items_in_notes_compile() {
-    let notes = text("tool-runtime/tests/ui/param/not_deserializable.stderr");
+    let notes = text("tests/compile_errors/tests/ui/param/not_deserializable.stderr");
     let derive = "#[derive(serde::Deserialize, schemars::JsonSchema)]";
     assert!(notes.contains(derive), "{notes}");
     assert!(text("tests/users/own_serde/src/lib.rs").contains(&format!("{derive}\npub struct Meeting")));
@@ -40,6 +40,6 @@ fn items_in_notes_compile() {
     }
     assert!(manifest.contains(r#"features = ["chrono", "url", "uuid"]"#));
     assert!(notes.contains("feature `rc`") && manifest.contains("\"rc\""));
-    let notes = text("tool-runtime/tests/ui/param/default_not_serializable.stderr");
+    let notes = text("tests/compile_errors/tests/ui/param/default_not_serializable.stderr");
     assert!(notes.contains("tool_runtime::serde::Serialize"), "{notes}");
 }

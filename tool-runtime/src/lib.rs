@@ -1,5 +1,4 @@
-// These definitions replace the links of the README, which are paths in the repository: rustdoc uses the first definition of a link.
-#![doc = "[coercion]: crate::coercion"]
+#![doc = "[coercion]: crate::coercion"] // rustdoc uses the first definition of a link, not the README's, which is a path in the repository
 #![doc = "[guide]: crate::guide"]
 #![doc = "[faults]: crate::faults"]
 #![doc = "[arguments]: crate::guide::_2_arguments"]

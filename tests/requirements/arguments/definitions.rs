@@ -94,9 +94,9 @@ fn enum_is_shown_as_its_values() {
     );
 }
 
-/// Returns the compiler's message for a case in `tool-runtime/tests/ui`, which that suite compares with the compiler.
+/// Returns the compiler's message for a case in `tests/compile_errors/tests/ui`, which that suite compares with the compiler.
 fn compile_error(case: &str) -> String {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tool-runtime/tests/ui");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("compile_errors/tests/ui");
     std::fs::read_to_string(directory.join(case).with_extension("stderr")).unwrap()
 }
 

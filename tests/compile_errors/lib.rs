@@ -1,0 +1,1 @@
+//! Mistakes in tools, and the compiler's messages about them, in `tests/ui`.
