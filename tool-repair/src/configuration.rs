@@ -1,4 +1,4 @@
-//! Serialization of the configuration block `format_fixing`.
+//! Serialization and deserialization of the configuration block `format_fixing`.
 
 use std::fmt;
 
@@ -107,7 +107,7 @@ impl<'de> Visitor<'de> for Names {
 fn name_error(name: &str) -> Option<String> {
     let trimmed = name.trim();
     if trimmed.is_empty() {
-        return Some("an empty text; expected a tool name, or \"*\" for every tool".to_owned());
+        return Some("an empty string; expected a tool name, or \"*\" for every tool".to_owned());
     }
     if trimmed != name {
         return Some(format!(
@@ -190,13 +190,13 @@ mod tests {
         for (name, wanted) in [
             (
                 "",
-                "invalid name 2 of `target_tools`: an empty text; expected a tool name, or \"*\" for every tool",
+                "invalid name 2 of `target_tools`: an empty string; expected a tool name, or \"*\" for every tool",
             ),
             (
                 " TodoWrite ",
                 "invalid name 2 of `target_tools`: \" TodoWrite \" has surrounding white space; expected \"TodoWrite\"",
             ),
-            ("\t", "invalid name 2 of `target_tools`: an empty text; "),
+            ("\t", "invalid name 2 of `target_tools`: an empty string; "),
             (
                 "Todo*",
                 "invalid name 2 of `target_tools`: \"Todo*\" contains `*`; expected the complete names of the tools, or only \

@@ -11,13 +11,13 @@ use crate::wire::caps::Caps;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Limits {
-    /// Maximum number of rounds of the gateway's calls in a turn.
+    /// Maximum number of internal rounds of a turn: rounds in which the gateway itself runs the calls.
     #[serde(deserialize_with = "units::count")]
     pub(crate) rounds: usize,
     /// Time after which a turn begins no more rounds. Its calls have the same deadline.
     #[serde(rename = "seconds", deserialize_with = "units::seconds")]
     pub(crate) turn_time: Duration,
-    /// Maximum number of tokens of all rounds of a turn.
+    /// Number of tokens of all rounds of a turn after which no further round begins.
     #[serde(deserialize_with = "units::some_count_u64")]
     pub(crate) tokens: Option<u64>,
     /// Maximum size of a request, in bytes.

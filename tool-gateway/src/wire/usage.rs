@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value};
 
-/// Adds the counters of `more`. Values of other types are replaced by the values in `more`.
+/// Adds the counters of `more`. Values of other types are replaced by the values in `more`, unless these are `null`.
 pub(crate) fn add(sum: &mut Map<String, Value>, more: &Map<String, Value>) {
     for (field, value) in more {
         match (sum.get_mut(field), value) {
@@ -31,7 +31,7 @@ pub(crate) fn merge(counted: &mut Map<String, Value>, later: Map<String, Value>)
     }
 }
 
-/// Field with the usage of each sampling of a message.
+/// Field of the usage with an entry for each iteration: each run of the model within a message.
 const ITERATIONS: &str = "iterations";
 
 /// Removes and returns the `iterations` of a round's usage. Without them, returns one entry for the round.

@@ -18,7 +18,7 @@ const IDLE: Duration = Duration::from_secs(60 * 60);
 pub(crate) struct SessionKey {
     /// Name of the client from its `McpPrincipal`; empty for a request without one.
     pub(crate) principal: Arc<str>,
-    /// Name that the client has given.
+    /// Name that the client has given; `None` for the default session.
     pub(crate) name: Option<String>,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Number<'t> {
 /// Parses the number at the start of `text`.
 ///
 /// A float outside the range of `f64` is an error, since it is infinite in Python. Decimal integers are not limited.
-/// Valid JSON is not repaired, so such a float is no error there.
+/// A document that is valid JSON never reaches this parser, so such a float in it is not an error.
 ///
 /// # Errors
 ///

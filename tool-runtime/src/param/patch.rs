@@ -44,8 +44,8 @@ use crate::schema::keywords::marks;
 /// ```
 ///
 /// A field of a struct needs `#[serde(default)]`, which makes a missing field [`Keep`](Self::Keep). Without the attribute the field would
-/// be required and never `Keep`, which is an error at registration. An `Option<Patch<T>>` would never be [`Clear`](Self::Clear), and is an
-/// error, too.
+/// be required and never `Keep`, and the registration fails. It also fails for an `Option<Patch<T>>`, which would never be
+/// [`Clear`](Self::Clear).
 ///
 /// ```
 /// use tool_runtime::{Patch, schemars, serde};

@@ -21,7 +21,7 @@ pub(super) struct RoundEnds {
 }
 
 impl RoundEnds {
-    /// Adds the end of a round. The entries of its samplings move out of `usage`.
+    /// Adds the end of a round. The entries of its iterations move out of `usage`.
     pub(super) fn push(&mut self, usage: &mut Map<String, Value>, end: &RawFields) {
         self.iterations.extend(usage::take_iterations(usage));
         let delta = end.get("delta").and_then(|delta| Object::parse(delta).ok());

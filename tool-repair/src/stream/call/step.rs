@@ -38,12 +38,12 @@ pub(crate) enum Step {
     /// With `holds`, a copy of the event is kept as the template of an additional event, which later sends the held bytes of
     /// the call. Without `holds`, the copy is discarded.
     Carrier { call: u64, holds: bool },
-    /// The event repeats arguments that were changed.
+    /// The event repeats arguments that the repair has changed.
     Copy { span: Range<usize>, contents: String },
     /// The event must not be sent before the outcome of this call is known.
     HoldEvent { call: u64 },
-    /// The outcome of the call is known, so its held events are sent. Copies of its arguments in these events are
-    /// rewritten by the call's `status`; without one, they are sent unchanged.
+    /// The outcome of the call is known, so its held events are sent. `status` determines whether copies of its
+    /// arguments in these events are replaced with the repaired arguments; with `None`, the events are sent unchanged.
     SendHeldEvents { call: u64, status: Option<Status> },
     /// A piece of arguments belongs to no call.
     Unattributed,
