@@ -13,8 +13,9 @@ use tool_runtime::ToolError;
 use super::error::ErrorCode;
 use super::place::{Place, Target};
 
-/// Maximum size in bytes of a file that is read completely. A higher limit of the host is reduced to this size. Invalid UTF-8 can become a
-/// text of three times this size, since U+FFFD has three bytes, and each position in that text must fit in a `u32`.
+/// Maximum size in bytes of a file that is read completely. A higher limit of the host is reduced to this size.
+///
+/// Positions in texts are `u32`. Invalid UTF-8 can become a text of three times the size, since U+FFFD has three bytes.
 pub(crate) const MAX_LOADED: u64 = 1 << 30;
 /// Maximum number of names that are compared with the name of a missing file.
 const COMPARED_NAMES: usize = 2_000;

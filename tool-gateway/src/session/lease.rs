@@ -19,7 +19,7 @@ pub const UNSEEN_TIME: Duration = Duration::from_secs(600);
 pub const SEEN_TIME: Duration = Duration::from_secs(600);
 
 /// Maximum number of samples (answers to equal requests) that a store keeps for a request. A further sample replaces a complete sample,
-/// first the oldest one that a client has received. Running samples are never replaced, so they may exceed the maximum.
+/// preferably the oldest one that a client has received. Running samples are never replaced, so they may exceed the maximum.
 pub const MAX_SAMPLES: u64 = 64;
 
 /// A gateway's right to run a request and to produce a sample (one answer to the request), until the lease expires. A later owner has a
@@ -66,8 +66,9 @@ pub enum LeaseOutcome {
         lease: Lease,
         /// Segments of the progress.
         log: Vec<Vec<u8>>,
-        /// Fence of the lease under which the log was written; 0 without a log. If a gateway still has progress of the sample from a lease
-        /// with at least this fence, no later owner has written to the log, and that progress is complete.
+        /// Fence of the lease under which the log was written; 0 without a log. A gateway that has progress of the
+        /// sample in memory compares it with this fence: if the fence of its own lease is not smaller, no later owner has written to the log,
+        /// and the progress in memory is current.
         log_fence: u64,
     },
     /// Another gateway runs the sample that the request joins.
@@ -104,9 +105,9 @@ pub struct Progress {
     pub segment: Vec<u8>,
     /// Whether the request is complete, which ends the lease.
     pub is_last: bool,
-    /// Whether a call that must not be repeated begins after this segment is stored. The gateway waits for all earlier writes of the
-    /// request to a shared store before it appends such a segment, so the order of the writes is certain, and the store may use a separate
-    /// connection for this write, and wait there for its replication.
+    /// Whether a call that must not be repeated begins after this segment is stored. With a shared store, the gateway
+    /// waits for all earlier writes of the request before it appends such a segment. The store may therefore send this write over a separate
+    /// connection. It may also wait on this connection until the write is replicated.
     pub precedes_effects: bool,
 }
 

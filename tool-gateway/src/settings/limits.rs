@@ -17,7 +17,7 @@ pub(crate) struct Limits {
     /// Time after which a turn begins no more rounds. Its calls have the same deadline.
     #[serde(rename = "seconds", deserialize_with = "units::seconds")]
     pub(crate) turn_time: Duration,
-    /// Number of tokens of all rounds of a turn after which no further round begins.
+    /// Token budget of a turn. When the rounds of a turn have used this many tokens in total, no further round begins.
     #[serde(deserialize_with = "units::some_count_u64")]
     pub(crate) tokens: Option<u64>,
     /// Maximum size of a request, in bytes.

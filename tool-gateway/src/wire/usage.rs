@@ -31,7 +31,7 @@ pub(crate) fn merge(counted: &mut Map<String, Value>, later: Map<String, Value>)
     }
 }
 
-/// Field of the usage with an entry for each iteration: each run of the model within a message.
+/// Field of the usage with one entry per iteration. An iteration is one run of the model within a message.
 const ITERATIONS: &str = "iterations";
 
 /// Removes and returns the `iterations` of a round's usage. Without them, returns one entry for the round.

@@ -53,7 +53,7 @@ impl fmt::Debug for CommandSettings {
     }
 }
 
-/// Settings of a server, whether it is a command or has a URL.
+/// Settings of a server, whether it is started by a command or reached by a URL.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     /// Name of the server in messages and in the log.

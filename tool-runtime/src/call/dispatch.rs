@@ -92,7 +92,8 @@ fn qualified_name<'a>(tools: &'a Tools, name: &'a str) -> &'a str {
     tools.tool(name).map_or(name, |tool| tool.qualified_name.as_str())
 }
 
-/// Runs a call in this registry, after its layers, or through the layers of the nested registry that has the tool.
+/// Runs a call that has passed the layers of its registry: calls the tool, or passes the call to the layers of the nested
+/// registry that has the tool.
 async fn dispatch(outer: Option<SharedDeadline>, tools: &Tools, state: &mut CallState<'_>) {
     match tools.nested(state.name) {
         None => handle(tools, state).await,

@@ -109,7 +109,8 @@ impl ToolRegistry {
     }
 
     /// Accepts arguments in an envelope that names another tool than the called tool.
-    #[doc(hidden)] // for a host that registers a schema under a placeholder name; envelopes have the tool's name
+    #[doc(hidden)]
+    // for a host that registers a schema under a placeholder name, while envelopes have the real name of the tool
     #[must_use]
     pub fn without_name_check(mut self) -> Self {
         self.tools_mut().accepts_any_name = true;

@@ -1,4 +1,4 @@
-//! [`OverloadWaits`]: waits for an upstream that is overloaded, or limits the rate, in the middle of a turn.
+//! [`OverloadWaits`]: delays before retries in the middle of a turn, after a response with status 429 (rate limit) or 529 (overloaded).
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode};
 /// Maximum number of requests of one round.
 const MAX_TRIES: u32 = 3;
 
-/// Maximum time of all waits of one round.
+/// Maximum total time of the waits of one round.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// The waits of a round. Clients retry failed requests themselves until their stream has begun. After that, the gateway retries.

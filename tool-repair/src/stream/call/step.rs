@@ -35,8 +35,8 @@ pub(crate) enum Step {
         address: Address,
         rest: String,
     },
-    /// With `holds`, a copy of the event is kept as the template of an additional event, which later sends the held bytes of
-    /// the call. Without `holds`, the copy is discarded.
+    /// The carrier of the call changes, which is the template of an additional event with the held bytes. `true` keeps a copy
+    /// of this event as the carrier, and `false` discards the kept copy.
     Carrier { call: u64, holds: bool },
     /// The event repeats arguments that the repair has changed.
     Copy { span: Range<usize>, contents: String },
