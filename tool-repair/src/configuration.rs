@@ -94,7 +94,7 @@ impl<'de> Visitor<'de> for Names {
             if let Some(wrong) = name_error(&name) {
                 let place = names.len() + 1;
                 return Err(de::Error::custom(format!(
-                    "invalid name {place} of `target_tools`: {wrong}"
+                    "invalid name at position {place} of `target_tools`: {wrong}"
                 )));
             }
             names.push(name);
@@ -190,16 +190,19 @@ mod tests {
         for (name, wanted) in [
             (
                 "",
-                "invalid name 2 of `target_tools`: an empty string; expected a tool name, or \"*\" for every tool",
+                "invalid name at position 2 of `target_tools`: an empty string; expected a tool name, or \"*\" for every tool",
             ),
             (
                 " TodoWrite ",
-                "invalid name 2 of `target_tools`: \" TodoWrite \" has surrounding white space; expected \"TodoWrite\"",
+                "invalid name at position 2 of `target_tools`: \" TodoWrite \" has surrounding white space; expected \"TodoWrite\"",
             ),
-            ("\t", "invalid name 2 of `target_tools`: an empty string; "),
+            (
+                "\t",
+                "invalid name at position 2 of `target_tools`: an empty string; ",
+            ),
             (
                 "Todo*",
-                "invalid name 2 of `target_tools`: \"Todo*\" contains `*`; expected the complete names of the tools, or only \
+                "invalid name at position 2 of `target_tools`: \"Todo*\" contains `*`; expected the complete names of the tools, or only \
                  \"*\" for every tool",
             ),
         ] {

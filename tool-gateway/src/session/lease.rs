@@ -66,9 +66,9 @@ pub enum LeaseOutcome {
         lease: Lease,
         /// Segments of the progress.
         log: Vec<Vec<u8>>,
-        /// Fence of the lease under which the log was written; 0 without a log. A gateway that has progress of the
-        /// sample in memory compares it with this fence: if the fence of its own lease is not smaller, no later owner has written to the log,
-        /// and the progress in memory is current.
+        /// Fence of the lease under which the log was written; 0 without a log. A gateway may also have
+        /// progress of the sample in memory, from an earlier lease. If the fence of that earlier lease is not smaller than `log_fence`, no later
+        /// owner has written to the log, and the progress in memory is current.
         log_fence: u64,
     },
     /// Another gateway runs the sample that the request joins.
@@ -107,7 +107,7 @@ pub struct Progress {
     pub is_last: bool,
     /// Whether a call that must not be repeated begins after this segment is stored. With a shared store, the gateway
     /// waits for all earlier writes of the request before it appends such a segment. The store may therefore send this write over a separate
-    /// connection. It may also wait on this connection until the write is replicated.
+    /// connection, and wait there until the write is replicated.
     pub precedes_effects: bool,
 }
 

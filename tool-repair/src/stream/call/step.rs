@@ -35,8 +35,8 @@ pub(crate) enum Step {
         address: Address,
         rest: String,
     },
-    /// The carrier of the call changes, which is the template of an additional event with the held bytes. `true` keeps a copy
-    /// of this event as the carrier, and `false` discards the kept copy.
+    /// Changes the carrier of the call: the event that is the template of an additional event with the held bytes. If
+    /// `holds`, a copy of this event becomes the carrier; otherwise, the carrier is discarded.
     Carrier { call: u64, holds: bool },
     /// The event repeats arguments that the repair has changed.
     Copy { span: Range<usize>, contents: String },
