@@ -1,6 +1,7 @@
 //! [`ChainKey`]: digests of the parts of a conversation, whose key is a secret of the server, so that a client cannot compute the digests of a
 //! session from a known history.
 
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::de::Error as _;
@@ -8,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::canonical;
 use super::canonical_text::CanonicalText;
+use super::client::PrincipalDigests;
 use super::principal::Principal;
 use crate::fold_map::FoldMap;
 use crate::wire::request::MessagesRequest;
@@ -67,14 +69,25 @@ impl<'de> Deserialize<'de> for Digest {
 pub(crate) struct ChainKey {
     key: [u8; 32],
     /// Cached digests of contexts and messages, by the digest of their texts, since a client repeats these texts in each request.
-    written: Arc<Mutex<DigestCache>>,
+    written: Arc<Mutex<DigestCache<Digest, Content, MAX_WRITTEN>>>,
+    /// Cached digests of principals, since a client sends many requests.
+    principals: Arc<Mutex<DigestCache<Principal, PrincipalDigests, MAX_PRINCIPALS>>>,
 }
 
-/// Cache of the digests of canonical values, by the digest of their JSON texts. Entries that were not used recently are removed.
-#[derive(Debug, Default)]
-struct DigestCache {
-    latest: FoldMap<Digest, Content>,
-    before: FoldMap<Digest, Content>,
+/// Cache of digests, with at most `MAX` entries in each of its maps. Entries that were not used recently are removed.
+#[derive(Debug)]
+struct DigestCache<K, V, const MAX: usize> {
+    latest: FoldMap<K, V>,
+    before: FoldMap<K, V>,
+}
+
+impl<K, V, const MAX: usize> Default for DigestCache<K, V, MAX> {
+    fn default() -> Self {
+        Self {
+            latest: FoldMap::default(),
+            before: FoldMap::default(),
+        }
+    }
 }
 
 /// Digests of the content of messages.
@@ -96,24 +109,27 @@ impl Content {
     }
 }
 
-/// Maximum number of digests in `latest`: as many as a table of 32,768 places has. Both maps together take about 7 MB.
+/// Maximum number of values in a map: as many as a table of 32,768 places has. Both maps together take about 7 MB.
 const MAX_WRITTEN: usize = 28 << 10;
 
-impl DigestCache {
-    fn get(&mut self, written: Digest) -> Option<Content> {
-        if let Some(known) = self.latest.get(&written) {
+/// Maximum number of principals in a map: as many as a table of 2,048 places has. Both maps together take about 1 MB.
+const MAX_PRINCIPALS: usize = 7 << 8;
+
+impl<K: Eq + Hash, V: Copy, const MAX: usize> DigestCache<K, V, MAX> {
+    fn get(&mut self, key: &K) -> Option<V> {
+        if let Some(known) = self.latest.get(key) {
             return Some(*known);
         }
-        let known = self.before.remove(&written)?;
-        self.insert(written, known);
+        let (key, known) = self.before.remove_entry(key)?;
+        self.insert(key, known);
         Some(known)
     }
 
-    fn insert(&mut self, written: Digest, known: Content) {
-        if self.latest.len() >= MAX_WRITTEN {
+    fn insert(&mut self, key: K, known: V) {
+        if self.latest.len() >= MAX {
             self.before = std::mem::take(&mut self.latest);
         }
-        self.latest.insert(written, known);
+        self.latest.insert(key, known);
     }
 }
 
@@ -128,6 +144,7 @@ impl ChainKey {
         Self {
             key,
             written: Arc::default(),
+            principals: Arc::default(),
         }
     }
 
@@ -167,6 +184,16 @@ impl ChainKey {
     /// Computes the first digest in the chains of a principal.
     pub(crate) fn beginning(&self, principal: &Principal) -> Digest {
         self.digest(&[b"principal", principal.as_bytes()])
+    }
+
+    /// Returns the digests of a principal from the cache, or computes them.
+    pub(super) fn principal(&self, principal: &Principal) -> PrincipalDigests {
+        let known = lock(&self.principals).get(principal);
+        known.unwrap_or_else(|| {
+            let computed = PrincipalDigests::new(self, principal);
+            lock(&self.principals).insert(principal.clone(), computed);
+            computed
+        })
     }
 
     /// Computes the digest of a canonical list of blocks. The chain and the digests of a response share this digest, so that a long text is
@@ -237,18 +264,18 @@ impl ChainKey {
     ) -> Content {
         let written = self.digest_all(written);
         // The lock is not held while the digest is computed.
-        let known = self.lock().get(written);
+        let known = lock(&self.written).get(&written);
         known.unwrap_or_else(|| {
             let computed = compute();
-            self.lock().insert(written, computed);
+            lock(&self.written).insert(written, computed);
             computed
         })
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, DigestCache> {
-        // No panic can leave a partial change, so the value of a poisoned lock is valid.
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(cache: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No panic can leave a partial change, so the value of a poisoned lock is valid.
+    cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Hasher of many short parts, which are hashed together: a separate update of the hasher for each part takes longer than the hash.
@@ -319,7 +346,7 @@ mod tests {
                 }
             }
         }
-        let written = key.lock();
+        let written = lock(&key.written);
         assert!(written.latest.len() <= MAX_WRITTEN && written.before.len() <= MAX_WRITTEN);
     }
 

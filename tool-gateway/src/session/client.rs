@@ -1,6 +1,7 @@
 //! [`Client`]: the client of a request, with the session keys that it sends, and the digests by which a store finds its entries.
 
 use super::chain::{ChainKey, Digest};
+use super::minted_id::MintKey;
 use super::principal::Principal;
 use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
@@ -11,16 +12,45 @@ pub(crate) struct Client {
     pub(crate) principal: Principal,
     /// Digest by which a store separates the entries of clients.
     pub(crate) digest: Digest,
+    /// First digest in the chains of the principal.
+    pub(crate) beginning: Digest,
+    /// Key of the ids of the client's calls.
+    pub(crate) mint_key: MintKey,
     /// Session keys of the request.
     pub(crate) keys: Vec<String>,
 }
 
 impl Client {
     pub(crate) fn new(key: &ChainKey, principal: Principal, keys: Vec<String>) -> Self {
+        let PrincipalDigests {
+            client,
+            beginning,
+            mint_key,
+        } = key.principal(&principal);
         Self {
-            digest: key.digest(&[b"client", principal.as_bytes()]),
             principal,
+            digest: client,
+            beginning,
+            mint_key,
             keys,
+        }
+    }
+}
+
+/// Digests that are common to the requests of a principal.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PrincipalDigests {
+    client: Digest,
+    beginning: Digest,
+    mint_key: MintKey,
+}
+
+impl PrincipalDigests {
+    pub(super) fn new(key: &ChainKey, principal: &Principal) -> Self {
+        Self {
+            client: key.digest(&[b"client", principal.as_bytes()]),
+            beginning: key.beginning(principal),
+            mint_key: MintKey::new(key, principal),
         }
     }
 }

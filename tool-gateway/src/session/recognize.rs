@@ -41,7 +41,7 @@ pub(crate) struct Recognized {
 impl Recognized {
     /// Creates the result for a request with an unknown conversation.
     pub(crate) fn unknown(key: &ChainKey, client: &Client, request: &MessagesRequest) -> Self {
-        let beginning = key.beginning(&client.principal);
+        let beginning = client.beginning;
         let Groups { groups, begun } = groups(key, beginning, request);
         Self {
             session: None,

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::server::turns::job::Job;
 use crate::server::turns::shared::Shared;
-use crate::session::minted_id::MintKey;
 use crate::turn::client_calls::{ClientCallRules, ClientCalls};
 use crate::turn::rules::{IdSource, Rules};
 use crate::turn::upstream_request;
@@ -33,7 +32,7 @@ pub(super) fn turn_rules(shared: &Shared, job: &Job) -> Rules {
         deferred: Arc::new(job.tools.internal.iter().filter(is_deferred).cloned().collect()),
         max_rounds: shared.settings.limits.rounds,
         max_tokens: shared.settings.limits.tokens,
-        ids: IdSource::new(MintKey::new(&shared.secret, &job.client.principal)),
+        ids: IdSource::new(job.client.mint_key),
         // The Messages API sends no thinking that was not asked for.
         hides_thinking: is_translated && !upstream_request::asks_for_thinking(&job.request),
         client_calls: client_calls.clone().filter(|_| is_translated),

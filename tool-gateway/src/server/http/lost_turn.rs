@@ -13,7 +13,6 @@ use crate::session::client::{Client, call_digest};
 use crate::session::finder::Finder;
 use crate::session::known_history::Found;
 use crate::session::message_groups::Group;
-use crate::session::minted_id::MintKey;
 use crate::session::recognize::Recognized;
 use crate::session::store::Reach;
 use crate::turn::ownership::ClassifiedTools;
@@ -38,8 +37,7 @@ pub(super) fn lost_id(
     if calls.is_empty() {
         return None;
     }
-    let key = MintKey::new(&shared.secret, &client.principal);
-    let own = calls.iter().find(|id| key.is_own(id))?;
+    let own = calls.iter().find(|id| client.mint_key.is_own(id))?;
     let is_running = shared.turns.show_call(&client.principal, |id| calls.contains(id));
     (!is_running).then(|| own.clone())
 }
@@ -80,7 +78,7 @@ pub(super) async fn find_lost_turn(
     id: &str,
     lookup_time: &mut LookupTime,
 ) -> Result<Recognized, ApiError> {
-    let age = MintKey::new(&shared.secret, &client.principal).age(id);
+    let age = client.mint_key.age(id);
     let time = shared.settings.limits.turn_time.saturating_add(CLOCK_DIFFERENCE);
     let is_unreadable = known.unreadable.is_some() && known.unreadable == last_answer(&known.groups);
     // A turn is stored at its end, and an older one has ended. A second look-up of a damaged record fails, too.
