@@ -110,17 +110,21 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
             exact: key.content(content),
             joined: key.joined(content, true),
         };
-        // The response may continue the last group, so its content is kept.
-        let of_content = if index == last && group.role == Role::Assistant {
-            begun = canonical::items(&blocks());
-            digests(&begun)
-        } else {
+        let user_content = || Content::exact(key.message(b"content", &blocks()));
+        let of_content = if index < last {
             let texts = group.indexes(request).filter_map(|at| request.message_text(at));
             let written = std::iter::once("written messages").chain(texts);
             key.known(written.map(str::as_bytes), || match group.role {
                 Role::Assistant => digests(&canonical::items(&blocks())),
-                _ => Content::exact(key.message(b"content", &blocks())),
+                _ => user_content(),
             })
+        } else if group.role == Role::Assistant {
+            // The response may continue the last group, so its content is kept.
+            begun = canonical::items(&blocks());
+            digests(&begun)
+        } else {
+            // The last group is new, so it is not in the cache.
+            user_content()
         };
         digest = key.next(digest, &group.role, of_content.joined);
         group.exact = of_content.exact;
