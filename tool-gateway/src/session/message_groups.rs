@@ -140,8 +140,15 @@ pub(crate) fn exact_chain(
     beginning: Digest,
     groups: &[Group],
 ) -> impl Iterator<Item = Digest> {
-    groups.iter().scan(beginning, |digest, group| {
-        *digest = key.next(*digest, &group.role, group.exact);
+    let mut is_equal = true;
+    groups.iter().scan(beginning, move |digest, group| {
+        // Only assistant messages have joined texts, so both chains have equal digests before the first of them.
+        is_equal &= group.role != Role::Assistant;
+        *digest = if is_equal {
+            group.digest
+        } else {
+            key.next(*digest, &group.role, group.exact)
+        };
         Some(*digest)
     })
 }
