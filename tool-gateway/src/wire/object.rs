@@ -87,9 +87,14 @@ impl<'a> Object<'a> {
     /// Returns the fields in their order, each with its last value, so that a replaced value is written once.
     pub(crate) fn last_of_each(self) -> impl Iterator<Item = Field<'a>> {
         let few = self.few_fields().map(|fields| {
+            // Without escapes, which are rare, only equal texts are equal names.
+            let has_escapes = fields.iter().any(|field| field.quoted_name().contains('\\'));
+            let is_equal = move |field: &Field<'_>, other: &Field<'_>| {
+                field.quoted_name() == other.quoted_name() || has_escapes && field.has_name_of(other)
+            };
             (0..fields.len()).filter_map(move |index| {
                 let (field, later) = fields.get(index..)?.split_first()?;
-                let is_last = !later.iter().any(|later| later.has_name_of(field));
+                let is_last = !later.iter().any(|later| is_equal(later, field));
                 is_last.then_some(*field)
             })
         });

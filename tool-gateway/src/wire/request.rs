@@ -42,6 +42,11 @@ impl FieldPart {
     fn field<'b>(&self, body: &'b str) -> Field<'b> {
         Field::new(self.name.slice(body), self.value.slice(body))
     }
+
+    /// Returns whether the field has this name, without a look at its value.
+    fn has_name(&self, body: &str, name: &str) -> bool {
+        Field::new(self.name.slice(body), "").is(name)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,9 +111,9 @@ impl MessagesRequest {
 
     /// Returns the text of a field other than `messages` and `tools`.
     pub(crate) fn get(&self, field: &str) -> Option<&str> {
-        self.settings()
-            .find(|other| other.is(field))
-            .map(|field| field.value)
+        self.settings_parts()
+            .find(|part| part.has_name(&self.body, field))
+            .map(|part| part.value.slice(&self.body))
     }
 
     /// Returns all fields except `messages` and `tools`, sorted by name.
@@ -117,10 +122,6 @@ impl MessagesRequest {
         parts.extend(self.settings_parts());
         parts.sort_unstable_by(|left, right| left.field(&self.body).cmp_name(&right.field(&self.body)));
         parts.into_iter().map(|part| part.field(&self.body))
-    }
-
-    fn settings(&self) -> impl Iterator<Item = Field<'_>> {
-        self.settings_parts().map(|part| part.field(&self.body))
     }
 
     fn settings_parts(&self) -> impl Iterator<Item = &FieldPart> {
