@@ -14,6 +14,7 @@ use super::principal::Principal;
 use crate::fold_map::FoldMap;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
+use crate::wire::walk::Field;
 
 /// A digest of a point in a principal's conversation, or of another value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -228,9 +229,12 @@ impl ChainKey {
     /// Computes the digest of the system prompt and the tools.
     pub(crate) fn context(&self, request: &MessagesRequest) -> Digest {
         let system = request.get("system");
-        let written = ["written context", system.unwrap_or_default()];
-        let written = written.into_iter().chain(request.tools());
-        let context = self.known(written.map(str::as_bytes), || {
+        let written = [
+            "written context",
+            system.unwrap_or_default(),
+            request.tools_text(),
+        ];
+        let context = self.known(written.into_iter().map(str::as_bytes), || {
             Content::exact(self.canonical(b"context", |out| {
                 out.push(b"[");
                 canonical::write_system(out, system);
@@ -244,14 +248,13 @@ impl ChainKey {
 
     /// Computes the digest of the other fields of a request, except `stream`.
     pub(crate) fn settings(&self, request: &MessagesRequest) -> Digest {
-        let settings = || {
-            let settings = request.sorted_settings();
-            settings.filter(|field| !field.is("system") && !field.is("stream"))
-        };
-        let written = settings().flat_map(|field| [field.quoted_name(), field.value]);
+        let is_other = |field: &Field<'_>| !field.is("system") && !field.is("stream");
+        let written = request.settings().filter(is_other);
+        let written = written.flat_map(|field| [field.quoted_name(), field.value]);
         let written = std::iter::once("written settings").chain(written);
         let settings = self.known(written.map(str::as_bytes), || {
-            Content::exact(self.canonical(b"settings", |out| canonical::write_settings(out, settings())))
+            let sorted = || request.sorted_settings().filter(is_other);
+            Content::exact(self.canonical(b"settings", |out| canonical::write_settings(out, sorted())))
         });
         settings.exact
     }
@@ -308,7 +311,8 @@ impl PartHasher {
         self.parts.extend_from_slice(part);
     }
 
-    fn finish(mut self) -> Digest {
+    /// Returns the digest. The hasher is not moved, since it has 2 KB.
+    fn finish(&mut self) -> Digest {
         self.hasher.update(&self.parts);
         Digest(*self.hasher.finalize().as_bytes())
     }

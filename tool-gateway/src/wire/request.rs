@@ -116,6 +116,11 @@ impl MessagesRequest {
             .map(|part| part.value.slice(&self.body))
     }
 
+    /// Returns all fields except `messages` and `tools`, in their order.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = Field<'_>> {
+        self.settings_parts().map(|part| part.field(&self.body))
+    }
+
     /// Returns all fields except `messages` and `tools`, sorted by name.
     pub(crate) fn sorted_settings(&self) -> impl Iterator<Item = Field<'_>> {
         let mut parts: Vec<_> = Vec::with_capacity(self.fields.len());
@@ -142,14 +147,17 @@ impl MessagesRequest {
 
     /// Returns the texts of the declared tools.
     pub(crate) fn tools(&self) -> walk::Items<'_> {
-        walk::items(self.tools.map_or("", |tools| tools.slice(&self.body)))
+        walk::items(self.tools_text())
+    }
+
+    /// Returns the text of the list of tools; empty without a list.
+    pub(crate) fn tools_text(&self) -> &str {
+        self.tools.map_or("", |tools| tools.slice(&self.body))
     }
 
     /// Returns whether the request declares tools. The first tool, which may be long, is not read.
     pub(crate) fn has_tools(&self) -> bool {
-        let list = self
-            .tools
-            .and_then(|tools| tools.slice(&self.body).strip_prefix('['));
+        let list = self.tools_text().strip_prefix('[');
         list.is_some_and(|list| !list.trim_ascii_start().starts_with(']'))
     }
 
