@@ -86,10 +86,9 @@ where
 struct LineFields<'t>(&'t mut String);
 
 impl LineFields<'_> {
-    fn push(&mut self, field: &Field, value: impl fmt::Display) {
-        use fmt::Write as _;
+    fn push(&mut self, field: &Field, json: &str) {
         self.push_name(field);
-        let _ = write!(self.0, "{value}");
+        self.0.push_str(json);
     }
 
     fn push_text(&mut self, field: &Field, value: &str) {
@@ -98,29 +97,30 @@ impl LineFields<'_> {
     }
 
     fn push_name(&mut self, field: &Field) {
-        self.0.push(',');
-        push_string(self.0, field.name());
-        self.0.push(':');
+        // The names are identifiers, which need no escapes.
+        self.0.push_str(",\"");
+        self.0.push_str(field.name());
+        self.0.push_str("\":");
     }
 }
 
 impl Visit for LineFields<'_> {
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.push(field, value);
+        self.push(field, &value.to_string());
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.push(field, value);
+        self.push(field, &value.to_string());
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.push(field, value);
+        self.push(field, &value.to_string());
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
         // JSON has no infinite numbers and no NaN.
         if value.is_finite() {
-            self.push(field, value);
+            self.push(field, &value.to_string());
         } else {
             self.push_text(field, &value.to_string());
         }
