@@ -4,6 +4,11 @@ use serde_json::{Map, Number, Value};
 
 /// Adds the counters of `more`. Values of other types are replaced by the values in `more`, unless these are `null`.
 pub(crate) fn add(sum: &mut Map<String, Value>, more: &Map<String, Value>) {
+    if sum.is_empty() {
+        // The clone of a map does not hash the names again.
+        sum.clone_from(more);
+        return;
+    }
     for (field, value) in more {
         match (sum.get_mut(field), value) {
             (Some(Value::Number(have)), Value::Number(more)) => *have = total(have, more),
@@ -89,10 +94,43 @@ const COUNTERS: [&str; 4] = [
     "output_tokens",
 ];
 
-/// Returns the total number of input, output and cached tokens.
-pub(crate) fn tokens(usage: &Map<String, Value>) -> u64 {
-    let counters = COUNTERS.iter().filter_map(|name| usage.get(*name)?.as_u64());
-    counters.fold(0, u64::saturating_add)
+/// Numbers of tokens of a message or a turn; `None` for a number that the upstream does not send.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TokenCounts {
+    pub(crate) input: Option<u64>,
+    pub(crate) cache_creation: Option<u64>,
+    pub(crate) cache_read: Option<u64>,
+    pub(crate) output: Option<u64>,
+}
+
+impl TokenCounts {
+    /// Reads the counters with one walk over the fields, which takes less time than a look-up of each counter.
+    pub(crate) fn new(usage: &Map<String, Value>) -> Self {
+        let mut counts = Self::default();
+        for (field, value) in usage {
+            let count = match field.as_str() {
+                "input_tokens" => &mut counts.input,
+                "cache_creation_input_tokens" => &mut counts.cache_creation,
+                "cache_read_input_tokens" => &mut counts.cache_read,
+                "output_tokens" => &mut counts.output,
+                _ => continue,
+            };
+            *count = value.as_u64();
+        }
+        counts
+    }
+
+    /// Returns the total number of input, output and cached tokens.
+    pub(crate) fn total(self) -> u64 {
+        let Self {
+            input,
+            cache_creation,
+            cache_read,
+            output,
+        } = self;
+        let counts = [input, cache_creation, cache_read, output];
+        counts.into_iter().flatten().fold(0, u64::saturating_add)
+    }
 }
 
 fn total(left: &Number, right: &Number) -> Number {

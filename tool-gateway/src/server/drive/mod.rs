@@ -25,7 +25,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::http::StatusCode;
-use serde_json::Map;
 use tracing::{Instrument as _, Span};
 
 use crate::server::access::client_limits::Permit;
@@ -43,6 +42,7 @@ use crate::turn::event::Event;
 use crate::wire::error::{ApiError, status_of_type};
 use crate::wire::fields::ObjectText;
 use crate::wire::object::Object;
+use crate::wire::usage::TokenCounts;
 use begin::{Drive, Source, tokio_now};
 use calls::{Done, Round};
 use pending_saves::UnsavedEffects;
@@ -85,7 +85,7 @@ async fn take(
                 status: error.status.as_u16(),
                 rounds: 0,
                 tools: &[],
-                usage: &Map::new(),
+                tokens: TokenCounts::default(),
                 took: began.elapsed(),
             };
             line.write(&shared.metrics);
@@ -318,16 +318,17 @@ impl Drive<'_> {
             RunEnd::Done => StatusCode::OK,
             RunEnd::Failed { status, .. } => *status,
         };
+        let tokens = TokenCounts::new(self.machine.usage());
         let line = TurnLine {
             session: &self.job.session,
             found: self.job.recognized.found,
             status: status.as_u16(),
             rounds: self.rounds,
             tools: self.machine.ran(),
-            usage: self.machine.usage(),
+            tokens,
             took: began.elapsed(),
         };
-        spans::record(&Span::current(), status, self.machine.usage());
+        spans::record(&Span::current(), status, &tokens);
         line.write(&self.shared.metrics);
     }
 }

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
-use serde_json::{Map, Value};
 use tool_runtime::repair::Status;
 use tool_runtime::repair::stream::{Dialect, RepairRecord};
 
 use super::metrics::Metrics;
 use crate::session::known_history::Found;
 use crate::session::record::SessionId;
+use crate::wire::usage::TokenCounts;
 
 /// The log line of a turn.
 #[derive(Debug)]
@@ -21,14 +21,13 @@ pub(crate) struct TurnLine<'t> {
     pub(crate) rounds: usize,
     /// Names of the tools that the gateway ran.
     pub(crate) tools: &'t [String],
-    pub(crate) usage: &'t Map<String, Value>,
+    pub(crate) tokens: TokenCounts,
     pub(crate) took: Duration,
 }
 
 impl TurnLine<'_> {
     pub(crate) fn write(&self, metrics: &Metrics) {
-        metrics.tokens(self.usage);
-        let tokens = |field: &str| self.usage.get(field).and_then(Value::as_u64).unwrap_or_default();
+        metrics.tokens(&self.tokens);
         // `parent: None`, since the line has all fields of the span already.
         tracing::info!(
             parent: None,
@@ -37,8 +36,8 @@ impl TurnLine<'_> {
             status = self.status,
             rounds = self.rounds,
             tools = self.tools.join(","),
-            input_tokens = tokens("input_tokens"),
-            output_tokens = tokens("output_tokens"),
+            input_tokens = self.tokens.input.unwrap_or_default(),
+            output_tokens = self.tokens.output.unwrap_or_default(),
             milliseconds = u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
             "turn",
         );

@@ -9,7 +9,6 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use serde_json::{Map, Value};
 use tool_runtime::result::Failure;
 
 use super::known_metric::KnownMetric;
@@ -20,6 +19,7 @@ use crate::session::store::StoreSize;
 use crate::turn::client_calls::ClientCallState;
 use crate::upstream::TranslationWarnings;
 use crate::upstream::text_calls::counters::TextCallCounters;
+use crate::wire::usage::TokenCounts;
 
 /// Counters of the gateway. Clones share the counters.
 #[derive(Debug, Clone)]
@@ -238,16 +238,16 @@ impl Metrics {
         self.tool_calls.get_or_create(&labels).inc();
     }
 
-    /// Counts the tokens of a turn. `usage` has the fields of the Messages API.
-    pub(crate) fn tokens(&self, usage: &Map<String, Value>) {
+    /// Counts the tokens of a turn.
+    pub(crate) fn tokens(&self, counts: &TokenCounts) {
         let kinds = [
-            ("input_tokens", "input"),
-            ("output_tokens", "output"),
-            ("cache_read_input_tokens", "cache_read"),
-            ("cache_creation_input_tokens", "cache_creation"),
+            (counts.input, "input"),
+            (counts.output, "output"),
+            (counts.cache_read, "cache_read"),
+            (counts.cache_creation, "cache_creation"),
         ];
-        for ((field, kind), known) in kinds.into_iter().zip(&self.known.tokens) {
-            if let Some(tokens) = usage.get(field).and_then(Value::as_u64) {
+        for ((tokens, kind), known) in kinds.into_iter().zip(&self.known.tokens) {
+            if let Some(tokens) = tokens {
                 known.get(&self.tokens, &TokenLabels { kind }).inc_by(tokens);
             }
         }

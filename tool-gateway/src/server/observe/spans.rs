@@ -2,12 +2,12 @@
 //! children are a `chat` for each request to the upstream and an `execute_tool` for each call, which the registry creates.
 
 use axum::http::StatusCode;
-use serde_json::{Map, Value};
 use tracing::Span;
 use tracing::field::Empty;
 
 use crate::session::record::SessionId;
 use crate::wire::request::MessagesRequest;
+use crate::wire::usage::TokenCounts;
 use crate::wire::walk;
 
 /// Creates the span of a turn.
@@ -53,14 +53,13 @@ pub(crate) fn model(request: &MessagesRequest) -> String {
     model.get(..end).unwrap_or_default().to_owned()
 }
 
-/// Records the status and the usage of a turn or a request.
-pub(crate) fn record(span: &Span, status: StatusCode, usage: &Map<String, Value>) {
-    let tokens = |field: &str| usage.get(field).and_then(Value::as_u64);
+/// Records the status and the tokens of a turn or a request.
+pub(crate) fn record(span: &Span, status: StatusCode, tokens: &TokenCounts) {
     // One call records both, since some subscribers write all fields again.
     tracing::record_all!(
         span,
-        gen_ai.usage.input_tokens = tokens("input_tokens"),
-        gen_ai.usage.output_tokens = tokens("output_tokens"),
+        gen_ai.usage.input_tokens = tokens.input,
+        gen_ai.usage.output_tokens = tokens.output,
     );
     fail(span, status);
 }

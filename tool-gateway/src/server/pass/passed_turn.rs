@@ -22,6 +22,7 @@ use crate::session::recognize::Recognized;
 use crate::session::record::{SessionId, Turn};
 use crate::session::turn_record::TurnRecord;
 use crate::wire::block::Block;
+use crate::wire::usage::TokenCounts;
 
 /// Maximum time for which the end of an answer waits for the store. The save then continues in the background, and a request that arrives
 /// before the end of the save begins a new session.
@@ -146,14 +147,15 @@ impl Drop for PassedTurn {
         } else {
             TurnEnd::Failed
         });
-        spans::record(&self.span, self.status, &self.usage);
+        let tokens = TokenCounts::new(&self.usage);
+        spans::record(&self.span, self.status, &tokens);
         let line = TurnLine {
             session: &self.session,
             found: self.recognized.found,
             status: self.status.as_u16(),
             rounds: 1,
             tools: &[],
-            usage: &self.usage,
+            tokens,
             took: self.began.elapsed(),
         };
         line.write(&self.shared.metrics);

@@ -8,7 +8,7 @@ use crate::session::record::{Call, Origin, Owner, TrueMessage};
 use crate::turn::action::{Action, Sent};
 use crate::wire::block::Block;
 use crate::wire::role::Role;
-use crate::wire::usage;
+use crate::wire::usage::{self, TokenCounts};
 
 impl TurnMachine {
     /// Handles the end of the upstream's message.
@@ -191,7 +191,7 @@ impl TurnMachine {
 
     /// Returns whether the limit of rounds, time or tokens forbids another round.
     fn is_over_a_cap(&self) -> bool {
-        let tokens = || usage::tokens(&self.usage);
+        let tokens = || TokenCounts::new(&self.usage).total();
         self.is_out_of_time
             || self.rounds >= self.rules.max_rounds
             || self.rules.max_tokens.is_some_and(|max| tokens() >= max)
