@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use bytes::BytesMut;
 
 /// Headers of the upstream's first response that clients receive: all headers except those that describe the body. A list takes a fourth of the
@@ -13,19 +13,21 @@ pub(crate) struct UpstreamHeaders(Arc<[(HeaderName, HeaderValue)]>);
 impl UpstreamHeaders {
     pub(crate) fn new(headers: impl IntoIterator<Item = (HeaderName, HeaderValue)>) -> Self {
         let headers = headers.into_iter();
-        Self(headers.filter(|(name, _)| !OF_THE_BODY.contains(name)).collect())
+        Self(headers.filter(|(name, _)| !is_of_the_body(name)).collect())
     }
 
     /// Copies the headers of a response. The received values share the read buffer of their connection, which is many times larger and must
     /// not be kept with the turn, so the values are copied into a buffer of the turn.
     pub(crate) fn copied(received: &HeaderMap) -> Self {
-        let length = received.values().map(HeaderValue::len).sum();
+        let kept = || received.iter().filter(|(name, _)| !is_of_the_body(name));
+        let length = kept().map(|(_, value)| value.len()).sum();
         let mut values = BytesMut::with_capacity(length);
-        Self::new(received.iter().map(|(name, value)| {
+        let copies = kept().map(|(name, value)| {
             values.extend_from_slice(value.as_bytes());
             let copy = HeaderValue::from_maybe_shared(values.split().freeze());
             (name.clone(), copy.unwrap_or_else(|_| value.clone()))
-        }))
+        });
+        Self(copies.collect())
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &(HeaderName, HeaderValue)> {
@@ -42,18 +44,22 @@ impl UpstreamHeaders {
 
 pub(crate) const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Headers that describe the upstream's body, or how the upstream sends it.
-const OF_THE_BODY: [HeaderName; 6] = [
-    header::CONTENT_TYPE,
-    header::CONTENT_LENGTH,
-    header::CONTENT_ENCODING,
-    header::TRANSFER_ENCODING,
-    header::CACHE_CONTROL,
-    X_ACCEL_BUFFERING,
-];
+/// Returns whether a header describes the upstream's body, or how the upstream sends it.
+fn is_of_the_body(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "content-type"
+            | "content-length"
+            | "content-encoding"
+            | "transfer-encoding"
+            | "cache-control"
+            | "x-accel-buffering"
+    )
+}
 
 #[cfg(test)]
 mod tests {
+    use axum::http::header;
     use bytes::Bytes;
 
     use super::*;

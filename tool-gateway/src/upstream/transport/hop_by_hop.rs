@@ -2,22 +2,32 @@
 
 use axum::http::header::{self, HeaderMap, HeaderName};
 
-/// Hop-by-hop fields of RFC 9110 § 7.6.1 and of proxies. `Proxy-Status` (RFC 9209) is for the client, and is forwarded.
-const FIELDS: [HeaderName; 10] = [
-    header::CONNECTION,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    HeaderName::from_static("proxy-authentication-info"),
-    header::PROXY_AUTHENTICATE,
-    header::PROXY_AUTHORIZATION,
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-];
+/// Returns whether a field is a hop-by-hop field of RFC 9110 § 7.6.1 or of proxies. `Proxy-Status` (RFC 9209) is for the client, and is
+/// forwarded.
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "connection"
+            | "keep-alive"
+            | "proxy-connection"
+            | "proxy-authentication-info"
+            | "proxy-authenticate"
+            | "proxy-authorization"
+            | "te"
+            | "trailer"
+            | "transfer-encoding"
+            | "upgrade"
+    )
+}
 
 /// Removes the hop-by-hop headers, and the headers that `Connection` names.
 pub(super) fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    // Few messages have more than one of the fields, and each look-up hashes a name.
+    let listed: Vec<HeaderName> = headers
+        .keys()
+        .filter(|name| is_hop_by_hop(name))
+        .cloned()
+        .collect();
     let named: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)
         .iter()
@@ -25,7 +35,7 @@ pub(super) fn remove_hop_by_hop(headers: &mut HeaderMap) {
         .flat_map(|value| value.split(','))
         .filter_map(|name| name.trim().parse().ok())
         .collect();
-    for name in FIELDS.iter().chain(&named) {
+    for name in listed.iter().chain(&named) {
         headers.remove(name);
     }
 }
