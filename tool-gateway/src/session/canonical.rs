@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
@@ -192,7 +193,8 @@ fn text_without_escapes(block: &str) -> Option<&str> {
     };
     let is_text =
         kind.is("type") && kind.value == "\"text\"" && text.is("text") && text.value.starts_with('"');
-    (is_text && !text.value.contains('\\') && fields.next().is_none()).then_some(text.value)
+    let has_escapes = || memchr(b'\\', text.value.as_bytes()).is_some();
+    (is_text && fields.next().is_none() && !has_escapes()).then_some(text.value)
 }
 
 /// Returns whether a block is part of the canonical content: any block except thinking and empty texts.

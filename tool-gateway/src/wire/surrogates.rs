@@ -22,8 +22,8 @@ pub(super) fn rewritten(json: &str, holds_last: bool) -> Rewritten<'_> {
     let mut is_changed = false;
     let mut first_half = None;
     let mut rest = json;
-    let has = |half: &str| memmem::find(json.as_bytes(), half.as_bytes()).is_some();
-    if !has("\\ud") && !has("\\uD") {
+    let mut units = memmem::find_iter(json.as_bytes(), "\\u");
+    if !units.any(|at| matches!(json.as_bytes().get(at + 2), Some(b'd' | b'D'))) {
         rest = "";
     }
     while let Some(at) = rest.find('\\') {
