@@ -35,13 +35,12 @@ pub(crate) fn turn_record(
         digests(&content, has_input)
     };
     let offset = restored.prior.len();
-    let mut truth = restored.prior.clone();
-    truth.extend(answer.truth.iter().cloned());
-    let mut visible = restored.prior_visible.clone();
-    visible.extend(answer.visible.iter().map(|(_, origin)| Origin {
+    let mut truth: Vec<_> = restored.prior.iter().chain(&answer.truth).cloned().collect();
+    let shifted = answer.visible.iter().map(|(_, origin)| Origin {
         message: origin.message.saturating_add(offset),
         block: origin.block,
-    }));
+    });
+    let mut visible: Vec<_> = restored.prior_visible.iter().copied().chain(shifted).collect();
     let is_unchanged = answer.is_unchanged && refused_thinking.is_none();
     // An answer without hidden rounds after the client's own blocks is repeated in each later request.
     let goes_as_sent = is_unchanged && restored.is_prior_sent && answer.calls.is_empty();
