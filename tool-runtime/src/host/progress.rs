@@ -10,8 +10,8 @@ use tokio::sync::watch;
 /// The host supplies a parameter of this type; the definition does not contain it. Reporting never waits, and costs
 /// almost nothing without a listener: the message is not even formatted. The host listens with
 /// [`Context::with_progress`](crate::Context::with_progress) and sees the latest report; unread earlier reports are
-/// dropped. The channel closes when the call ends, even if a thread or a task of the function keeps the parameter:
-/// later reports have no effect.
+/// dropped. The channel closes when the call has ended and the host has dropped its own clones of the context, even if
+/// a thread or a task of the function keeps the parameter: reports after that have no effect.
 ///
 /// ```
 /// use tokio::sync::watch;
@@ -82,7 +82,8 @@ impl Progress {
     }
 
     /// Reports progress in floating-point numbers, as MCP servers send it. Numbers with a fraction become percent
-    /// if the total is known, and otherwise the next lower integer. NaN and negative numbers count as 0.
+    /// if the total is known, and otherwise the next lower integer. A NaN or negative `done` counts as 0; a total that is
+    /// not a positive finite number counts as unknown.
     ///
     /// ```
     /// use tokio::sync::watch;
