@@ -86,7 +86,7 @@ pub fn in_row(text: &str) -> String {
     let is_seconds = |at: usize| {
         words
             .get(at + 1)
-            .is_some_and(|unit| unit.trim_end_matches([';', ')']) == "s")
+            .is_some_and(|unit| unit.trim_end_matches([';', ':', ')']) == "s")
     };
     let words = words.iter().enumerate().map(|(at, word)| {
         let is_number = word.parse::<u64>().is_ok() && is_seconds(at);

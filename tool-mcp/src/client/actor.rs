@@ -1,5 +1,6 @@
 //! Actor of a server: starts its process or connects to its URL, lists its tools, restarts and stops it.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use rmcp::model::{
 };
 use rmcp::service::ServiceError;
 use tokio::sync::{Semaphore, watch};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::adapt::fault::Fault;
@@ -175,17 +176,24 @@ impl Server {
 
     /// Starts the server, and lists its tools. Changes the protocol if the server ends at a probe.
     async fn start(&self, protocol: &mut Protocol) -> Result<Running, StartFailure> {
-        let limit = self.settings.limits.start;
-        let Ok(started) = timeout(limit, self.start_in_any_revision(protocol)).await else {
-            let reason = format!("not ready after {} s", limit.as_secs());
-            tracing::warn!(server = self.settings.name, reason, "MCP server failed");
-            return Err(StartFailure::new(reason));
-        };
+        let started = self.start_in_any_revision(protocol).await;
+        if let Err(failure) = &started {
+            let reason = failure.reason.as_str();
+            let stderr = Some(failure.stderr.as_str()).filter(|lines| !lines.is_empty());
+            tracing::warn!(
+                server = self.settings.name,
+                reason,
+                stderr = stderr.map(tracing::field::display),
+                "MCP server failed"
+            );
+        }
         started
     }
 
     async fn start_in_any_revision(&self, protocol: &mut Protocol) -> Result<Running, StartFailure> {
-        let first = self.start_backend(*protocol).await;
+        let deadline = sleep(self.settings.limits.start);
+        tokio::pin!(deadline);
+        let first = self.start_backend(*protocol, deadline.as_mut()).await;
         let other = match &first {
             // Servers of the official SDK for Rust before version 3 end at any request before `initialize`.
             Err(failure) if failure.is_silent_end => Protocol::Legacy,
@@ -193,24 +201,25 @@ impl Server {
             Err(failure) if failure.has_refused_initialize => Protocol::Modern,
             _ => return first,
         };
-        if *protocol != Protocol::Auto {
+        if *protocol != Protocol::Auto || deadline.is_elapsed() {
             return first;
         }
-        let second = self.start_backend(other).await;
+        let second = self.start_backend(other, deadline).await;
         if second.is_ok() {
             *protocol = other;
         }
         second
     }
 
-    async fn start_backend(&self, protocol: Protocol) -> Result<Running, StartFailure> {
+    async fn start_backend(
+        &self,
+        protocol: Protocol,
+        mut deadline: Pin<&mut Sleep>,
+    ) -> Result<Running, StartFailure> {
         let settings = &self.settings;
         let (wire, ends) = Wire::new(settings.hooks.clone());
         let started = Backend::start(&self.endpoint, settings, ends);
-        let (mut backend, transport) = started.map_err(|reason| {
-            tracing::warn!(server = settings.name, reason, "MCP server failed");
-            StartFailure::new(reason)
-        })?;
+        let (mut backend, transport) = started.map_err(StartFailure::new)?;
         // A process that ends leaves an open pipe if another process has it.
         let ready = async {
             let connection = Connection::open(Arc::clone(&wire), transport, protocol).await?;
@@ -219,11 +228,17 @@ impl Server {
         };
         tokio::pin!(ready);
         let ready = tokio::select! {
+            biased;
             ready = &mut ready => ready,
             reason = backend.ended() => {
                 // The answers may still be in the pipe, but the server cannot be used.
                 wire.close(reason.as_str());
                 Err(reason)
+            }
+            () = deadline.as_mut() => {
+                let seconds = settings.limits.start.as_secs_f64();
+                let detail = if wire.has_answered() { "" } else { ": no answer to the first request" };
+                Err(format!("not ready after {seconds} s{detail}"))
             }
         };
         match ready {
@@ -238,8 +253,12 @@ impl Server {
                 wire.close(reason.as_str());
                 let stderr = backend.last_lines().await;
                 let is_process = backend.is_process();
-                backend.stop().await;
-                tracing::warn!(server = settings.name, reason, %stderr, "MCP server failed");
+                // At the deadline, the process is killed.
+                tokio::select! {
+                    biased;
+                    () = deadline.as_mut() => {}
+                    () = backend.stop() => {}
+                }
                 Err(StartFailure {
                     is_silent_end: is_process && !wire.has_answered(),
                     has_refused_initialize: wire.has_refused_initialize(),

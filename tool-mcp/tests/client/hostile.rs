@@ -243,5 +243,16 @@ async fn a_server_that_ends_at_the_start_is_an_error() {
 async fn a_server_that_is_silent_at_the_start_is_an_error() {
     let command = peer_in_shell("exec sleep 3600", &json!({})).start_timeout(Duration::from_millis(200));
     let error = command.connect().await.unwrap_err();
-    assert_eq!(error.to_string(), "MCP server `peer`: not ready after 0 s");
+    assert_eq!(
+        error.to_string(),
+        "MCP server `peer`: not ready after 0.2 s: no answer to the first request"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_is_silent_at_the_start_explains_itself_on_standard_error() {
+    let script = "echo waiting for a login >&2; exec sleep 3600";
+    let command = peer_in_shell(script, &json!({})).start_timeout(Duration::from_millis(500));
+    let error = command.connect().await.unwrap_err();
+    assert_eq!(error.stderr().trim(), "waiting for a login");
 }
