@@ -6,7 +6,7 @@ use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use crate::adapt::revisions::LEGACY;
+use crate::adapt::revisions::{LEGACY, MODERN};
 use crate::server::message::{Request, RpcError};
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -96,6 +96,10 @@ pub(crate) fn check(request: &Request, headers: &HeaderMap) -> Result<(), RpcErr
     let version = text(&VERSION)?;
     // A missing revision in the body is an error of the metadata.
     check(&VERSION, version, request.revision().unwrap_or(version))?;
+    if version != MODERN && !LEGACY.contains(&version) {
+        // Its headers and metadata are unknown, too.
+        return Err(RpcError::unsupported_revision(version));
+    }
     check(&METHOD, text(&METHOD)?, &request.method)?;
     if request.method == "tools/call"
         && let Some(name) = request.params.get("name").and_then(Value::as_str)
@@ -181,6 +185,16 @@ mod tests {
                 "{version} {method} {name}"
             );
         }
+        let unknown = Request {
+            id: json!(1),
+            method: method.to_owned(),
+            params: json!({}),
+        };
+        let error = check(&unknown, &headers(&[("mcp-protocol-version", "2025-01-01")])).unwrap_err();
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (-32022, "unsupported revision; expected 2026-07-28")
+        );
         let missing = headers(&[("mcp-protocol-version", version), ("mcp-method", method)]);
         assert_eq!(check(&request("add"), &missing).unwrap_err().code, -32020);
     }
