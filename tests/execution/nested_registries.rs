@@ -380,7 +380,7 @@ fn rejects_invalid_prefixes_and_stays_unchanged() {
     for (prefix, expected) in [
         (
             "files",
-            "a tool named `files__fall` is already registered; give one of the two another `name`".to_owned(),
+            "a tool named `files__fall` is already registered; give one of the two another `name`, or a prefix".to_owned(),
         ),
         (
             "",
@@ -516,7 +516,7 @@ fn duplicate_and_empty_names_of_a_source_are_errors() {
     for names in [["a.b", "a.b"], ["a_b", "a_b"]] {
         assert_eq!(
             refused(names),
-            "a tool named `a_b` is already registered; give one of the two another `name`"
+            "a tool named `a_b` is already registered; give one of the two another `name`, or a prefix"
         );
     }
     assert_eq!(

@@ -23,7 +23,7 @@ fn rejects_duplicate_names() {
     assert!(matches!(&error, RegistryError::Duplicate { tool } if tool == "answer"));
     assert_eq!(
         error.to_string(),
-        "a tool named `answer` is already registered; give one of the two another `name`"
+        "a tool named `answer` is already registered; give one of the two another `name`, or a prefix"
     );
     assert_eq!(registry.tool_definitions().len(), before);
 }

@@ -277,7 +277,7 @@ fn nested_tools_with_a_taken_name_are_left_out() {
         [(
             "read",
             "duplicate",
-            "a tool named `docs__read` is already registered; give one of the two another `name`".to_owned(),
+            "a tool named `docs__read` is already registered; give one of the two another `name`, or a prefix".to_owned(),
         )]
     );
     assert_eq!(names(&registry), ["docs__read", "docs__write"]);

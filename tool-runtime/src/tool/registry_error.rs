@@ -17,7 +17,7 @@ use crate::wire::issue::{excerpt, excerpt_path};
 /// let mut registry = ToolRegistry::new();
 /// registry.register::<ring>().unwrap();
 /// let error = registry.register::<ring>().unwrap_err();
-/// assert_eq!(error.to_string(), "a tool named `ring` is already registered; give one of the two another `name`");
+/// assert_eq!(error.to_string(), "a tool named `ring` is already registered; give one of the two another `name`, or a prefix");
 /// assert!(matches!(error, RegistryError::Duplicate { tool } if tool == "ring"));
 /// ```
 ///
@@ -127,7 +127,7 @@ impl fmt::Display for RegistryError {
             Self::InvalidName(error) => error.fmt(f),
             Self::Duplicate { tool } => write!(
                 f,
-                "a tool named `{tool}` is already registered; give one of the two another `name`"
+                "a tool named `{tool}` is already registered; give one of the two another `name`, or a prefix"
             ),
             Self::InvalidPrefix { prefix, reason } => {
                 write!(f, "no registry can be nested as `{}`: {reason}", excerpt(prefix))
