@@ -1,5 +1,7 @@
 //! Memory of Redis for sessions.
 
+use std::ops::Range;
+
 use serde_json::json;
 
 use crate::cluster::call;
@@ -52,25 +54,13 @@ async fn measure(kind: Kind) {
         runs: runs.clone(),
         join_seconds: 30,
     });
+    // The first sessions open the connections and load the scripts, whose memory does not grow with the number of sessions.
+    converse_in_parallel(&gateway, kind, SESSIONS..SESSIONS + CLIENTS).await;
+    delete_progress(&redis);
     let before = used(&redis);
-    let sessions = (0..CLIENTS).map(|client| {
-        let gateway = &gateway;
-        async move {
-            for session in (client..SESSIONS).step_by(CLIENTS) {
-                converse(gateway, kind, session).await;
-            }
-        }
-    });
-    futures_util::future::join_all(sessions).await;
+    converse_in_parallel(&gateway, kind, 0..SESSIONS).await;
     let with_progress = used(&redis);
-    // The progress of requests, which is kept for a day.
-    for kind in ["R", "L"] {
-        if let RedisReply::List(keys) = redis.run(&["KEYS", &format!("tg1:*:{kind}:*")]) {
-            let mut delete = vec!["DEL"];
-            delete.extend(keys.iter().map(RedisReply::text));
-            redis.run(&delete);
-        }
-    }
+    delete_progress(&redis);
     let after = used(&redis);
     println!(
         "{}: {} bytes a session, and {} of progress; {} bytes of user messages",
@@ -80,6 +70,29 @@ async fn measure(kind: Kind) {
         kind.turns * kind.characters,
     );
     let _ = std::fs::remove_file(runs);
+}
+
+async fn converse_in_parallel(gateway: &GatewayProcess, kind: Kind, sessions: Range<usize>) {
+    let clients = (0..CLIENTS).map(|client| {
+        let sessions = sessions.clone().skip(client).step_by(CLIENTS);
+        async move {
+            for session in sessions {
+                converse(gateway, kind, session).await;
+            }
+        }
+    });
+    futures_util::future::join_all(clients).await;
+}
+
+/// Deletes the progress of requests, which is otherwise kept for a day.
+fn delete_progress(redis: &RedisServer) {
+    for kind in ["R", "L"] {
+        if let RedisReply::List(keys) = redis.run(&["KEYS", &format!("tg1:*:{kind}:*")]) {
+            let mut delete = vec!["DEL"];
+            delete.extend(keys.iter().map(RedisReply::text));
+            redis.run(&delete);
+        }
+    }
 }
 
 async fn converse(gateway: &GatewayProcess, kind: Kind, session: usize) {
