@@ -196,7 +196,7 @@ fn mistakes_of_imported_servers_name_their_file_and_server() {
         .filter(|line| line.contains("mcp.import"))
         .collect();
     let wanted = [
-        "`unset`: the variable NO_SUCH_VARIABLE is not set",
+        "`unset`: the variable NO_SUCH_VARIABLE is not set; set it in the gateway's environment, or write `${NO_SUCH_VARIABLE:-default}`",
         "`empty`: missing key `command` or `url`",
         "`web`: url: invalid URL https://example.com/mcp: it contains a query or a fragment; remove it",
         "`far`: cwd: missing directory /no/such/directory",

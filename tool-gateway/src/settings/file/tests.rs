@@ -238,8 +238,12 @@ fn mistakes_of_sections_name_their_lines() {
             &[
                 "1: invalid TOML: string values must be quoted, expected literal string",
                 "2: limits.rounds: invalid value 0; expected an integer of at least 1",
-                "4: invalid TOML: duplicate key",
+                "4: invalid TOML: duplicate key `store`",
             ],
+        ),
+        (
+            "[mcp.servers.git]\ncommand = \"a\"\n[mcp.servers.git]\nurl = \"http://localhost/mcp\"\n",
+            &["3: invalid TOML: duplicate key `git`"],
         ),
     ] {
         assert_reports(text, wanted);

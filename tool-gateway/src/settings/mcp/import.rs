@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::in_order::in_order;
 
@@ -36,7 +37,10 @@ impl ImportedServers {
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-        serde_json::from_str(&text).map_err(|error| format!("{} is invalid: {error}", path.display()))
+        serde_json::from_str(&text).map_err(|error| {
+            let mistake = mistake(&text).unwrap_or_else(|| error.to_string());
+            format!("{} is invalid: {mistake}", path.display())
+        })
     }
 }
 
@@ -54,6 +58,23 @@ impl ImportedServer {
         }
         Ok(())
     }
+}
+
+/// Returns the first value of a server that has another type than its key requires. Errors of the parser have only a position.
+fn mistake(text: &str) -> Option<String> {
+    let file: Value = serde_json::from_str(text).ok()?;
+    file.get("mcpServers")?
+        .as_object()?
+        .iter()
+        .find_map(|(name, server)| {
+            let Some(fields) = server.as_object() else {
+                return Some(format!("mcpServers.{name}: expected an object"));
+            };
+            fields.iter().find_map(|(key, value)| {
+                let error = ImportedServer::deserialize(json!({ key: value })).err()?;
+                Some(format!("mcpServers.{name}.{key}: {error}"))
+            })
+        })
 }
 
 /// Returns the key for a name of another program, which may have any characters.
@@ -85,7 +106,11 @@ fn expanded(text: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<St
         let value = variable(name).filter(|value| default.is_none() || !value.is_empty());
         match value.as_deref().or(default) {
             Some(value) => result.push_str(value),
-            None => return Err(format!("the variable {name} is not set")),
+            None => {
+                return Err(format!(
+                    "the variable {name} is not set; set it in the gateway's environment, or write `${{{name}:-default}}`"
+                ));
+            }
         }
         rest = end;
     }
@@ -110,7 +135,12 @@ mod tests {
             ("${NONE:-x}${EMPTY:-y}${EMPTY}", Ok("xy")),
             ("${NONE:-}", Ok("")),
             ("${open", Ok("${open")),
-            ("${NONE}", Err("the variable NONE is not set")),
+            (
+                "${NONE}",
+                Err(
+                    "the variable NONE is not set; set it in the gateway's environment, or write `${NONE:-default}`",
+                ),
+            ),
         ] {
             let found = expanded(text, &variable);
             assert_eq!(
@@ -128,6 +158,24 @@ mod tests {
             server.expand(variable).unwrap();
             let shown = format!("{server:?}");
             assert!(!shown.contains("${"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_named() {
+        for (text, expected) in [
+            (
+                r#"{ "mcpServers": { "a": {}, "git": { "command": "git-mcp", "args": "x" } } }"#,
+                Some("mcpServers.git.args: invalid type: string \"x\", expected a sequence"),
+            ),
+            (
+                r#"{ "mcpServers": { "git": "git-mcp" } }"#,
+                Some("mcpServers.git: expected an object"),
+            ),
+            (r#"{ "servers": {} }"#, None),
+            ("{", None),
+        ] {
+            assert_eq!(mistake(text).as_deref(), expected, "{text}");
         }
     }
 
