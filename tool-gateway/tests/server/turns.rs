@@ -174,6 +174,27 @@ async fn ownership_table_decides_single_names() {
     lab.assert_well_formed();
 }
 
+/// The model knows a tool by its alias, and would not find the internal name.
+#[tokio::test]
+async fn errors_of_a_tool_with_an_alias_have_the_name_that_the_model_knows() {
+    let mut wrong = call("find", "a");
+    wrong["input"] = json!({ "key": { "no": "text" } });
+    let script = json!({ "turns": [says(&[wrong]), says(&[text("Done.")])] });
+    let ownership = Ownership::by_schema().with_alias("find", "lookup");
+    let lab = Lab::with_each(script, |gateway| {
+        gateway.with_ownership(ownership.clone()).unwrap()
+    });
+    let mut chat = Chat::new(true);
+    chat.body["tools"] = json!([{ "name": "find", "description": "Find." }]);
+    chat.say(&lab, "go").await;
+    let result = lab.last_seen().to_string();
+    assert!(
+        result.contains("`find` was not called because of invalid arguments"),
+        "{result}"
+    );
+    assert!(!result.contains("lookup"), "{result}");
+}
+
 #[tokio::test]
 async fn settings_with_an_unknown_tool_are_errors_that_name_it() {
     let gateway = || Gateway::new(registry(&Runs::default()), TestScript::embedded());

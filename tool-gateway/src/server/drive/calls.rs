@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tool_runtime::permission::WhileUndecided;
-use tool_runtime::result::Failure;
+use tool_runtime::result::{Content, Failure};
 use tool_runtime::{
     CancellationToken, Context, FromText, ProgressReport, SessionValues, ToolCall, ToolOutcome, ToolRegistry,
 };
@@ -135,10 +135,12 @@ pub(crate) fn start(round: Round<'_>, calls: Vec<(usize, Call)>) -> RunningCalls
     let calls = calls.into_iter().map(|(index, mut call)| {
         let is_declared = round.declared.contains(&call.name);
         let is_offered = round.offered.is_none_or(|names| names.contains(&call.name));
-        call.name = ownership.internal_name(&call.name).to_owned();
+        let internal_name = ownership.internal_name(&call.name).to_owned();
+        let called = std::mem::replace(&mut call.name, internal_name);
         InternalCall {
             index,
             call,
+            called,
             is_declared,
             is_offered,
         }
@@ -179,6 +181,8 @@ pub(crate) fn start(round: Round<'_>, calls: Vec<(usize, Call)>) -> RunningCalls
 struct InternalCall {
     index: usize,
     call: Call,
+    /// Name by which the model called the tool: the internal name, or an alias.
+    called: String,
     is_declared: bool,
     is_offered: bool,
 }
@@ -214,6 +218,7 @@ impl Batch {
         let InternalCall {
             index,
             call,
+            called,
             is_declared,
             is_offered,
         } = internal;
@@ -221,7 +226,7 @@ impl Batch {
             return Some(Ok(Done {
                 event: Event::Result {
                     call: index,
-                    result: not_offered(&call),
+                    result: not_offered(&call.id, &called),
                 },
                 state: None,
                 only_reads: false,
@@ -231,7 +236,8 @@ impl Batch {
             return None;
         }
         let name = call.name.clone();
-        let outcome = run(&self.registry, &self.context, call, &self.abandoned).await?;
+        let mut outcome = run(&self.registry, &self.context, call, &self.abandoned).await?;
+        rename_in_error(&mut outcome, &name, &called);
         // The next call may change the state.
         let state = match self.values.as_ref().map(SessionValues::to_json).transpose() {
             Ok(state) => state,
@@ -262,11 +268,11 @@ pub(crate) fn interrupted(call: &Call) -> Block {
 }
 
 /// Builds the result of a call of a tool that the request does not have.
-fn not_offered(call: &Call) -> Block {
+fn not_offered(id: &str, called: &str) -> Block {
     let result = json!({
         "type": "tool_result",
-        "tool_use_id": call.id,
-        "content": format!("Tool '{}' not found: it is not a tool of this request; use another tool", call.name),
+        "tool_use_id": id,
+        "content": format!("Tool '{called}' not found: it is not a tool of this request; use another tool"),
         "is_error": true,
     });
     Block::new(result.to_string())
@@ -305,6 +311,20 @@ async fn run(
         .await;
     let is_stopped = is_repeatable || outcome.failure == Some(Failure::Cancelled);
     (!is_stopped || !abandoned.is_cancelled()).then_some(outcome)
+}
+
+/// Replaces the internal name of a tool in the text of an error by the name that the model knows. Other results are data, and unchanged.
+fn rename_in_error(outcome: &mut ToolOutcome, internal: &str, called: &str) {
+    if internal == called || !outcome.result.is_error {
+        return;
+    }
+    let Content::Text(text) = &mut outcome.result.content else {
+        return;
+    };
+    *text = text.replace(&format!("`{internal}`"), &format!("`{called}`"));
+    if outcome.failure == Some(Failure::NotFound) {
+        *text = text.replacen(&format!("Tool '{internal}'"), &format!("Tool '{called}'"), 1);
+    }
 }
 
 /// Returns the event for the outcome of a call.
