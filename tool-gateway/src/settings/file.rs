@@ -64,12 +64,11 @@ struct Reader<'t> {
 impl Reader<'_> {
     fn add_syntax_error(&mut self, error: &Error) {
         let line = error.span().map_or(1, |span| self.line(span.start));
-        let mut message = format!("invalid TOML: {}", error.message());
-        if error.message() == "duplicate key"
-            && let Some(key) = error.span().and_then(|span| self.text.get(span))
-        {
-            message.push_str(&format!(" `{key}`"));
-        }
+        let key = error.span().and_then(|span| self.text.get(span));
+        let message = match (error.message(), key) {
+            (message @ "duplicate key", Some(key)) => format!("invalid TOML: {message} `{key}`"),
+            (message, _) => format!("invalid TOML: {message}"),
+        };
         self.mistakes.push(Mistake {
             line: Some(line),
             key: Vec::new(),
