@@ -266,6 +266,52 @@ async fn retry_on_the_first_gateway_continues_from_the_steps_of_another() {
     assert!(seen.contains("up_b"), "{seen}");
 }
 
+/// Sends a request to the second gateway, and an equal one to the first gateway, which loses the store during its call. `end` begins then.
+async fn fail_second_sample(instances: &Instances, chat: &Chat, end: impl Future<Output = ()>) {
+    let first = async {
+        wait(10).await;
+        chat.ask(&instances.one).await
+    };
+    let later = async {
+        instances.one.runs.until_begun(2).await;
+        instances.is_cut.store(true, Ordering::SeqCst);
+        end.await;
+    };
+    let (_, failed, ()) = tokio::join!(chat.ask(&instances.two), first, later);
+    assert_eq!(failed.status, 503, "{}", failed.message);
+    assert_eq!(instances.one.runs.begun(), ["write a", "write a"]);
+    instances.is_cut.store(false, Ordering::SeqCst);
+}
+
+/// The store gives a retry the first number again, and the gateway has the results of the second sample in memory.
+#[tokio::test(start_paused = true)]
+async fn retry_has_the_results_of_its_sample_after_the_store_has_lost_everything() {
+    let instances = Instances::with_slow_write(1_000);
+    let chat = go();
+    fail_second_sample(&instances, &chat, async {}).await;
+    instances.lose_all();
+    let second = retry(&instances.one, &chat).await;
+    assert_eq!(second.text(), "Done.", "{}", second.message);
+    assert_eq!(instances.one.runs.begun(), ["write a", "write a"]);
+    let seen = instances.one.last_seen().to_string();
+    assert!(seen.contains("write of a"), "{seen}");
+}
+
+/// A gateway has the results of one sample in memory, and continues another one of a stopped gateway.
+#[tokio::test(start_paused = true)]
+async fn retries_continue_one_sample_each() {
+    let instances = Instances::with_slow_write(1_000);
+    let chat = go();
+    fail_second_sample(&instances, &chat, instances.two_turns.release()).await;
+    for expected in ["interrupted", "write of a"] {
+        let retried = retry(&instances.one, &chat).await;
+        assert_eq!(retried.text(), "Done.", "{}", retried.message);
+        let seen = instances.one.last_seen().to_string();
+        assert!(seen.contains(expected), "{expected}: {seen}");
+    }
+    assert_eq!(instances.one.runs.begun(), ["write a", "write a"]);
+}
+
 /// The retry is repeated by SDKs.
 #[tokio::test(start_paused = true)]
 async fn retry_that_waits_too_long_for_another_gateway_is_a_conflict() {

@@ -13,7 +13,7 @@ use crate::server::turns::shared::Shared;
 use crate::server::turns::stored_turns::{ClaimedTurn, StoredTurns};
 use crate::session::chain::Digest;
 use crate::session::client::Client;
-use crate::session::store::{LeaseOutcome, LeaseRequest, Reach, StoreError};
+use crate::session::store::{Lease, LeaseOutcome, LeaseRequest, Reach, StoreError};
 use crate::wire::error::ApiError;
 
 /// Maximum number of equal requests whose checkpoints are read for one request.
@@ -108,11 +108,19 @@ impl StoredTurns for RequestTurns<'_> {
         self.shared.store.reach() == Reach::Shared
     }
 
-    async fn claim(&self, running: &[u64]) -> Result<Option<ClaimedTurn>, ApiError> {
+    async fn claim(&self, running: &[u64], failed: Option<Lease>) -> Result<Option<ClaimedTurn>, ApiError> {
         if !self.is_shared() {
             return self.own(running).await.map(Some);
         }
         let (store, client) = (&self.shared.store, self.client.digest);
+        if let Some(lease) = failed {
+            // A store that has lost the sample knows it again. Otherwise, the request would begin another sample, and repeat calls whose
+            // results this gateway has.
+            let renewed = store.renew(client, lease, false).await;
+            if renewed.map_err(|error| save::unread(&error))? {
+                let _ = store.release(client, lease, false).await;
+            }
+        }
         let mut skipped = running.to_vec();
         for _ in 0..MAX_STORED {
             let request = LeaseRequest {

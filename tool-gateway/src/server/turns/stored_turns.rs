@@ -19,6 +19,7 @@ pub(crate) trait StoredTurns {
     /// Returns whether several gateways use the store, so that a turn that failed here may continue elsewhere.
     fn is_shared(&self) -> bool;
 
-    /// Claims a sample that is not among `running`. Returns `None` while another gateway runs the sample that the request joins.
-    async fn claim(&self, running: &[u64]) -> Result<Option<ClaimedTurn>, ApiError>;
+    /// Claims a sample that is not among `running`. Returns `None` while another gateway runs the sample that the request joins. `failed` is
+    /// the lease of the turn that has failed here, whose progress is in memory, and which the store may have lost.
+    async fn claim(&self, running: &[u64], failed: Option<Lease>) -> Result<Option<ClaimedTurn>, ApiError>;
 }

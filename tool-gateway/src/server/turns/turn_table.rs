@@ -53,9 +53,7 @@ enum Earlier {
 
 /// A failed turn of this process.
 struct FailedTurn {
-    sample: u64,
-    /// Fence of the turn's lease.
-    fence: u64,
+    lease: Lease,
     checkpoint: Option<Box<Checkpoint>>,
 }
 
@@ -68,8 +66,9 @@ impl FailedTurn {
             checkpoint: stored,
             stored_fence,
         } = claimed;
-        let own = self.checkpoint.filter(|_| self.sample == lease.sample);
-        let is_later = stored_fence > self.fence || stored.as_ref().is_some_and(Checkpoint::is_complete);
+        let own = self.checkpoint.filter(|_| self.lease.sample == lease.sample);
+        let is_later =
+            stored_fence > self.lease.fence || stored.as_ref().is_some_and(Checkpoint::is_complete);
         if own.is_some() && !is_later {
             return own;
         }
@@ -145,15 +144,16 @@ impl TurnTable {
                         None
                     }
                     Earlier::Failed(failed) if !stored.is_shared() => {
-                        let lease = request.local_lease(failed.sample);
+                        let lease = request.local_lease(failed.lease.sample);
                         return Ok(self.begin(client, request, lease, session, failed.checkpoint));
                     }
                     Earlier::Failed(failed) => Some(Some(failed)),
                     Earlier::Unknown => Some(None),
                 };
                 if let Some(failed) = failed {
-                    let running = self.samples(request, failed.as_ref().map(|failed| failed.sample));
-                    if let Some(claimed) = stored.claim(&running).await? {
+                    let lease = failed.as_ref().map(|failed| failed.lease);
+                    let running = self.samples(request, lease.map(|lease| lease.sample));
+                    if let Some(claimed) = stored.claim(&running, lease).await? {
                         let lease = claimed.lease;
                         let checkpoint = match failed {
                             Some(failed) => failed.latest(claimed),
@@ -204,8 +204,10 @@ impl TurnTable {
         match running.ended() {
             None | Some(RunEnd::Done) => Earlier::Joined(watcher),
             Some(RunEnd::Failed { .. }) => Earlier::Failed(FailedTurn {
-                sample: *sample,
-                fence: running.fence(),
+                lease: Lease {
+                    fence: running.fence(),
+                    ..request.local_lease(*sample)
+                },
                 checkpoint: running.checkpoint().map(Box::new),
             }),
         }
@@ -297,7 +299,11 @@ mod tests {
             false
         }
 
-        async fn claim(&self, running: &[u64]) -> Result<Option<ClaimedTurn>, ApiError> {
+        async fn claim(
+            &self,
+            running: &[u64],
+            _failed: Option<Lease>,
+        ) -> Result<Option<ClaimedTurn>, ApiError> {
             let mut samples = 0..=running.len() as u64;
             let free = samples.find(|sample| !running.contains(sample));
             Ok(Some(ClaimedTurn {
@@ -491,7 +497,7 @@ mod tests {
         assert!(matches!(
             turns.earlier(&ada(), &retry("request"), None),
             Earlier::Failed(FailedTurn {
-                sample: 0,
+                lease: Lease { sample: 0, .. },
                 checkpoint: None,
                 ..
             })
