@@ -48,6 +48,13 @@ async fn replica_continues_after_the_death_of_its_primary() {
         let info = replica.run(&["INFO", "replication"]);
         info.text().contains("master_link_status:up")
     });
+    // The primary counts the replica for a write only from now on.
+    owner.wait(|owner| {
+        owner
+            .run(&["INFO", "replication"])
+            .text()
+            .contains("state=online")
+    });
     // All servers know the replica, which needs the votes of the others.
     for server in &nodes.0 {
         server.wait(|server| server.run(&["CLUSTER", "NODES"]).text().contains(" slave "));
