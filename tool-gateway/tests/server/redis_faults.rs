@@ -14,7 +14,7 @@ use tool_gateway::session::redis::RedisStore;
 use crate::client_faults::{Program, reply};
 use crate::fault_rows::{Log, Row, row};
 use crate::faults::{Silent, chat, comes_to_its_end, lab_with, later_chat, listening};
-use crate::lab::{Lab, RETRY, call, result, says, slow_call, text};
+use crate::lab::{Chat, Lab, RETRY, call, result, says, slow_call, text};
 use crate::redis_proxy::{RedisProxy, Treatment};
 use crate::redis_server::{RedisReply, RedisServer, free_port};
 use crate::reply::Reply;
@@ -268,6 +268,18 @@ async fn replicas_do_not_have_a_write() {
     row.client_sees(&chat.ask(&lab).await);
     row.host_learns(&lab, &log).await;
     assert!(lab.runs.begun().is_empty());
+    // The beginning of a deferred call is part of the suspended turn.
+    let turns = [
+        says(&[call("later", "a"), call("weather", "b")]),
+        says(&[text("Done.")]),
+    ];
+    let instances = Instances::with(&json!({ "turns": turns }), |gateway| {
+        gateway.with_store(store.clone())
+    });
+    let mut chat = Chat::new(false);
+    let suspended = chat.say(&instances.one, "go").await;
+    row.client_sees(&chat.answer(&instances.one, &suspended).await);
+    assert!(instances.one.runs.begun().is_empty());
 }
 
 /// The promoted replica does not have the last segment of a request's progress.

@@ -146,6 +146,17 @@ pub(crate) async fn keeps_lost_leases(store: &dyn SessionStore, lose: impl Fn())
     assert_eq!(one.append(lease, 0, "late", false).await, Appended::Fenced);
     assert_eq!(one.save(lease, 0, "late").await, SaveOutcome::Fenced);
     assert_eq!(two.append(later, 0, "a", false).await, Appended::Kept);
+    // The gateway runs the lost sample, so that an equal request gets another one.
+    lose();
+    let request = LeaseRequest {
+        request: digest("lost"),
+        instance: 2,
+        running: &[0],
+        is_retry: false,
+        idempotency_key: None,
+    };
+    let claimed = store.claim(digest("client"), &request).await.unwrap();
+    assert!(matches!(claimed, LeaseOutcome::Taken { lease, .. } if lease.sample == 1));
 }
 
 /// Tests any store. `wait` lets time pass.

@@ -9,7 +9,9 @@ use super::{RedisReply, RedisServer, last_segment, lease_request, primary_and_re
 use crate::session::record::SessionId;
 use crate::session::redis::RedisStore;
 use crate::session::redis::keys::ClientKeys;
-use crate::session::store::{LeaseOutcome, LeaseRequest, Progress, SavedTurn, SessionStore, StoreError};
+use crate::session::store::{
+    Appended, LeaseOutcome, LeaseRequest, Progress, SavedTurn, SessionStore, StoreError,
+};
 use crate::session::tests::{conformance, digest, ids, save, save_with, session_of_key, turn, turn_of_call};
 use crate::session::turn_record::TurnRecord;
 
@@ -189,6 +191,60 @@ async fn a_failover_that_loses_a_lease_raises_the_fence() {
     assert!(fence(claim(&store, "lost", 2).await.unwrap()) > lost);
 }
 
+/// The clock of a promoted replica may be behind the clock of the lost primary.
+#[tokio::test]
+async fn fence_grows_when_the_clock_of_the_server_goes_back() {
+    let Some(server) = RedisServer::start() else {
+        return;
+    };
+    let store = store_of(&server).with_skew();
+    let client = digest("client");
+    let request = lease_request("request", true);
+    let mut last = 0;
+    for skew in ["60000", "0", "30000"] {
+        server.run(&["SET", &ClientKeys::new(client).key_of_skew(), skew]);
+        let LeaseOutcome::Taken { lease, .. } = store.claim(client, &request).await.unwrap() else {
+            panic!("the sample is free");
+        };
+        assert!(lease.fence > last, "{skew}");
+        last = lease.fence;
+        store.release(client, lease, false).await.unwrap();
+    }
+}
+
+/// A later turn need not have the keys of the earlier ones.
+#[tokio::test]
+async fn keys_of_a_session_live_as_long_as_its_latest_turn() {
+    let Some(server) = RedisServer::start() else {
+        return;
+    };
+    let store = store_of(&server).with_skew();
+    let keys = ClientKeys::new(digest("client"));
+    save_with(&store, turn("1", "a", "1"), &["call"], &["key"]).await;
+    let of_turn = [
+        keys.turn("1"),
+        keys.point(digest("1")),
+        keys.call(digest("call")),
+        keys.name(digest("key")),
+    ];
+    for key in &of_turn {
+        assert_eq!(server.run(&["EXPIRE", key, "60"]), RedisReply::Number(1), "{key}");
+    }
+    server.run(&[
+        "SET",
+        &keys.key_of_skew(),
+        &(store.ttl().as_millis() / 3).to_string(),
+    ]);
+    save(&store, turn("2", "a", "2")).await;
+    for key in &of_turn {
+        let left = server.run(&["TTL", key]);
+        assert!(
+            matches!(left, RedisReply::Number(left) if left > 4 * 24 * 3600),
+            "{key} {left:?}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn damaged_records_are_missing_turns_and_counted() {
     let Some(server) = RedisServer::start() else {
@@ -201,7 +257,10 @@ async fn damaged_records_are_missing_turns_and_counted() {
     let keys = ClientKeys::new(digest("client"));
     let key = keys.turn("1");
     server.run(&["HSET", &key, "b", "\u{1}not zstd"]);
-    assert_eq!(ids(&store, "1").await, [""; 0]);
+    // Each request of the conversation looks up the record.
+    for _ in 0..2 {
+        assert_eq!(ids(&store, "1").await, [""; 0]);
+    }
     assert_eq!(ids(&store, "2").await, ["2"]);
     assert_eq!(store.damaged_records(), 1);
     // A record of the previous version, without compression, and of an unknown version.
@@ -294,6 +353,35 @@ async fn sample_without_its_log_is_free() {
     assert!(log.is_empty());
     store.append(digest("client"), last_segment(lease)).await.unwrap();
     assert!(matches!(claim().await, LeaseOutcome::Done { log, .. } if log == [b"segment"]));
+}
+
+/// The test sets the size of the log.
+#[tokio::test]
+async fn progress_of_a_request_has_a_maximum_size() {
+    let Some(server) = RedisServer::start() else {
+        return;
+    };
+    let store = store_of(&server);
+    let request = lease_request("request", false);
+    let LeaseOutcome::Taken { lease, .. } = store.claim(digest("client"), &request).await.unwrap() else {
+        panic!("the sample is free");
+    };
+    let append = async |restart, at| {
+        let progress = Progress {
+            restart,
+            at,
+            is_last: false,
+            ..last_segment(lease)
+        };
+        store.append(digest("client"), progress).await
+    };
+    assert_eq!(append(0, 0).await, Ok(Appended::Kept));
+    let sample = ClientKeys::new(digest("client")).sample(lease);
+    server.run(&["HSET", &sample, "log_bytes", &(64_u64 << 20).to_string()]);
+    let StoreError(error) = append(0, 1).await.unwrap_err();
+    assert_eq!(error, "the progress of a request is larger than 64 MiB");
+    // A log that begins again replaces the earlier one.
+    assert_eq!(append(1, 0).await, Ok(Appended::Kept));
 }
 
 /// The log of an answer that a client has received is kept for ten minutes.

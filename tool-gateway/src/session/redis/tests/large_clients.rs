@@ -269,8 +269,20 @@ async fn progress_in_redis_makes_room() {
         "the client's running requests have more than 40000 bytes of progress"
     );
     store.release(digest("client"), running, false).await.unwrap();
-    run("next", 38_000).await.unwrap();
+    let next = run("next", 38_000).await.unwrap();
     assert!(!exists(&log("runs")));
+    // A late segment does not remove the earlier segments of its own log.
+    store.release(digest("client"), next, false).await.unwrap();
+    let late = Progress {
+        lease: next,
+        restart: 0,
+        at: 1,
+        segment: crate::random::bytes::<3_000>().to_vec(),
+        is_last: false,
+        precedes_effects: false,
+    };
+    store.append(digest("client"), late).await.unwrap_err();
+    assert!(exists(&log("next")));
 }
 
 fn number(reply: RedisReply) -> i64 {
