@@ -178,6 +178,14 @@ mod tests {
         }
     }
 
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    /// Times that no test reaches.
+    const TIMES: ClientTimes = ClientTimes {
+        idle: MINUTE,
+        keep_alive: MINUTE,
+    };
+
     async fn get(address: SocketAddr, path: &str) -> String {
         let mut connection = TcpStream::connect(address).await.unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
@@ -195,17 +203,12 @@ mod tests {
         let listener = || TcpListener::bind("127.0.0.1:0");
         let (clients, metrics) = (listener().await.unwrap(), listener().await.unwrap());
         let address = metrics.local_addr().unwrap();
-        let minute = Duration::from_secs(60);
-        let times = ClientTimes {
-            idle: minute,
-            keep_alive: minute,
-        };
         let started = tokio::spawn(async move {
             let listeners = Listeners {
                 clients: &clients,
                 base_path: "",
                 metrics: Some(&metrics),
-                times,
+                times: TIMES,
             };
             wait_for_store(&store, listeners).await;
             metrics
@@ -230,7 +233,7 @@ mod tests {
                 }
             }
         };
-        let accepted = tokio::time::timeout(minute / 2, accepted).await;
+        let accepted = tokio::time::timeout(MINUTE / 2, accepted).await;
         accepted.expect("the listener is free").unwrap();
     }
 
@@ -240,17 +243,12 @@ mod tests {
         let store: Arc<dyn SessionStore> = Arc::<LateStore>::clone(&late);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let minute = Duration::from_secs(60);
-        let times = ClientTimes {
-            idle: minute,
-            keep_alive: minute,
-        };
         let started = tokio::spawn(async move {
             let listeners = Listeners {
                 clients: &listener,
                 base_path: "",
                 metrics: None,
-                times,
+                times: TIMES,
             };
             wait_for_store(&store, listeners).await;
         });
@@ -259,7 +257,7 @@ mod tests {
         let response = get(address, "/readyz").await;
         assert!(response.starts_with("HTTP/1.1 503 "), "{response}");
         late.answers.store(true, Ordering::Relaxed);
-        let started = tokio::time::timeout(minute / 2, started).await;
+        let started = tokio::time::timeout(MINUTE / 2, started).await;
         started.expect("the store answers").unwrap();
     }
 }

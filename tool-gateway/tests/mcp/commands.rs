@@ -52,32 +52,23 @@ fn call_starts_the_server_of_a_tool_and_stops_it() {
     // Tools of the program need no server, and a tool that its server does not have is an error.
     let ran = run(&["call", "--config", &file, "TodoRead"], "");
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    let ran = run(&["call", "--config", &file, "peer__nope"], "");
-    assert_eq!(ran.status, 2);
-    assert!(
-        ran.stderr.contains(
-            "there is no tool `peer__nope`; the tools are TodoWrite, TodoRead, peer__echo, peer__pid"
-        ),
-        "{}",
-        ran.stderr
+    let fails = |tool: &str, message: &str| {
+        let ran = run(&["call", "--config", &file, tool], "");
+        assert_eq!(ran.status, 2);
+        assert!(ran.stderr.contains(message), "{}", ran.stderr);
+    };
+    fails(
+        "peer__nope",
+        "there is no tool `peer__nope`; the tools are TodoWrite, TodoRead, peer__echo, peer__pid",
     );
     // The server's name of a tool starts no server.
-    let ran = run(&["call", "--config", &file, "pid"], "");
-    assert_eq!(ran.status, 2);
-    assert!(
-        ran.stderr.contains(
-            "there is no tool `pid`; the tools are TodoWrite, TodoRead; names of tools of MCP servers begin with peer__, missing__, wrong__"
-        ),
-        "{}",
-        ran.stderr
+    fails(
+        "pid",
+        "there is no tool `pid`; the tools are TodoWrite, TodoRead; names of tools of MCP servers begin with peer__, missing__, wrong__",
     );
-    let ran = run(&["call", "--config", &file, "missing__any"], "");
-    assert_eq!(ran.status, 2);
-    assert!(
-        ran.stderr
-            .contains("MCP server `missing`: cannot start `/no/such/program`"),
-        "{}",
-        ran.stderr
+    fails(
+        "missing__any",
+        "MCP server `missing`: cannot start `/no/such/program`",
     );
 }
 

@@ -84,6 +84,20 @@ pub(crate) fn chat(is_stream: bool, content: &str) -> Chat {
     chat
 }
 
+/// Returns the response of an upstream with the content of a message.
+pub(crate) fn answer_with(content: Value) -> UpstreamFuture<'static> {
+    let reason = if content[0]["type"] == "tool_use" {
+        "tool_use"
+    } else {
+        "end_turn"
+    };
+    let message =
+        json!({ "id": "m", "role": "assistant", "content": content, "stop_reason": reason, "usage": {} });
+    let response = Response::builder().header("content-type", "application/json");
+    let response = response.body(Body::from(message.to_string())).unwrap();
+    Box::pin(async { Ok(response) })
+}
+
 /// Builds a request of a conversation that began elsewhere.
 pub(crate) fn later_chat(is_stream: bool, content: &str) -> Chat {
     let mut chat = Chat::new(is_stream);

@@ -211,19 +211,22 @@ async fn retry_continues_after_the_lease_of_a_gateway_that_was_cut_off() {
     assert!(seen[1].to_string().contains("interrupted"), "{}", seen[1]);
 }
 
+/// Sends a request to the first gateway, which loses the store during the first call.
+async fn fail_during_a_call(instances: &Instances, chat: &Chat) {
+    let later = async {
+        instances.one.runs.until_begun(1).await;
+        instances.is_cut.store(true, Ordering::SeqCst);
+    };
+    let (failed, ()) = tokio::join!(chat.ask(&instances.one), later);
+    assert_eq!(failed.status, 503, "{}", failed.message);
+}
+
 /// The write of the result has failed, and the log of the store has only the beginning of the call.
 #[tokio::test(start_paused = true)]
 async fn retry_on_the_same_gateway_has_the_results_that_the_store_lacks() {
     let instances = Instances::new(&[says(&[slow_call("write", "a", 1_000)]), says(&[text("Done.")])]);
     let chat = go();
-    let later = async {
-        while instances.one.runs.begun().is_empty() {
-            wait(10).await;
-        }
-        instances.is_cut.store(true, Ordering::SeqCst);
-    };
-    let (first, ()) = tokio::join!(chat.ask(&instances.one), later);
-    assert_eq!(first.status, 503, "{}", first.message);
+    fail_during_a_call(&instances, &chat).await;
     instances.is_cut.store(false, Ordering::SeqCst);
     let second = retry(&instances.one, &chat).await;
     assert_eq!(second.text(), "Done.", "{}", second.message);
@@ -241,14 +244,7 @@ async fn retry_on_the_first_gateway_continues_from_the_steps_of_another() {
         says(&[text("Done.")]),
     ]);
     let chat = go();
-    let later = async {
-        while instances.one.runs.begun().is_empty() {
-            wait(10).await;
-        }
-        instances.is_cut.store(true, Ordering::SeqCst);
-    };
-    let (first, ()) = tokio::join!(chat.ask(&instances.one), later);
-    assert_eq!(first.status, 503, "{}", first.message);
+    fail_during_a_call(&instances, &chat).await;
     // The second gateway is stopped during the next call.
     let later = async {
         while instances.one.runs.begun().len() < 2 {

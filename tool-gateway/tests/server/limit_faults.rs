@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::body::{Body, Bytes};
-use axum::http::{Request, Response};
+use axum::http::Request;
 use futures_util::future::join_all;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use tool_runtime::tool;
 use tower::ServiceExt as _;
 
 use crate::fault_rows::{Log, row};
-use crate::faults::{Silent, chat, comes_to_its_end, lab_with};
+use crate::faults::{Silent, answer_with, chat, comes_to_its_end, lab_with};
 use crate::lab::{Lab, Runs, call, post, registry, says, text};
 use crate::reply::Reply;
 use crate::test_script::TestScript;
@@ -81,16 +81,11 @@ impl Upstream for HangingCalls {
             (0..8)
                 .map(|id| json!({ "type": "tool_use", "id": format!("h{id}"), "name": "hang", "input": {} }))
         };
-        let (content, reason) = match (messages[0]["content"].as_str(), messages.len()) {
-            (Some("go"), 1) => (json!([call("write", "a")]), "tool_use"),
-            (_, 1) => (hanging().collect(), "tool_use"),
-            _ => (json!([text("Done.")]), "end_turn"),
-        };
-        let message =
-            json!({ "id": "m", "role": "assistant", "content": content, "stop_reason": reason, "usage": {} });
-        let response = Response::builder().header("content-type", "application/json");
-        let response = response.body(Body::from(message.to_string())).unwrap();
-        Box::pin(async { Ok(response) })
+        answer_with(match (messages[0]["content"].as_str(), messages.len()) {
+            (Some("go"), 1) => json!([call("write", "a")]),
+            (_, 1) => hanging().collect(),
+            _ => json!([text("Done.")]),
+        })
     }
 
     fn name(&self) -> String {

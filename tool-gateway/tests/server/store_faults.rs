@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
-use axum::http::{Request, Response};
+use axum::body::Bytes;
+use axum::http::Request;
 use serde_json::{Value, json};
 use tool_gateway::Gateway;
 use tool_gateway::session::file::FileStore;
@@ -14,7 +14,7 @@ use crate::failing_store::FailingStore;
 #[cfg(target_os = "linux")]
 use crate::fault_rows::first_sweep_ends;
 use crate::fault_rows::{Log, Row, row};
-use crate::faults::{Silent, chat, comes_to_its_end, lab_when, lab_with, later_chat};
+use crate::faults::{Silent, answer_with, chat, comes_to_its_end, lab_when, lab_with, later_chat};
 use crate::lab::{Lab, RETRY, Runs, assistant, call, registry, result, says, text, user};
 #[cfg(target_os = "linux")]
 use crate::own_process::{child_directory, on_a_small_disk};
@@ -318,16 +318,7 @@ impl Upstream for LargeTexts {
             (_, 1) => json!([call("write", "c")]),
             _ => json!([text(&"x".repeat(1 << 20))]),
         };
-        let reason = if content[0]["type"] == "tool_use" {
-            "tool_use"
-        } else {
-            "end_turn"
-        };
-        let message =
-            json!({ "id": "m", "role": "assistant", "content": content, "stop_reason": reason, "usage": {} });
-        let response = Response::builder().header("content-type", "application/json");
-        let response = response.body(Body::from(message.to_string())).unwrap();
-        Box::pin(async { Ok(response) })
+        answer_with(content)
     }
 
     fn name(&self) -> String {
