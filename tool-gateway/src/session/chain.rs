@@ -1,7 +1,6 @@
 //! [`ChainKey`]: digests of the parts of a conversation, whose key is a secret of the server, so that a client cannot compute the digests of a
 //! session from a known history.
 
-use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::de::Error as _;
@@ -9,9 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::canonical;
 use super::canonical_text::CanonicalText;
-use super::client::PrincipalDigests;
+use super::digest_cache::DigestCache;
 use super::principal::Principal;
-use crate::fold_map::FoldMap;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 use crate::wire::walk::Field;
@@ -75,20 +73,15 @@ pub(crate) struct ChainKey {
     principals: Arc<Mutex<DigestCache<Principal, PrincipalDigests, MAX_PRINCIPALS>>>,
 }
 
-/// Cache of digests, with at most `MAX` entries in each of its maps. Entries that were not used recently are removed.
-#[derive(Debug)]
-struct DigestCache<K, V, const MAX: usize> {
-    latest: FoldMap<K, V>,
-    before: FoldMap<K, V>,
-}
-
-impl<K, V, const MAX: usize> Default for DigestCache<K, V, MAX> {
-    fn default() -> Self {
-        Self {
-            latest: FoldMap::default(),
-            before: FoldMap::default(),
-        }
-    }
+/// Digests that are common to the requests of a principal.
+#[derive(Clone, Copy)]
+pub(super) struct PrincipalDigests {
+    /// Digest by which a store separates the entries of clients.
+    pub(super) client: Digest,
+    /// First digest in the chains of the principal.
+    pub(super) beginning: Digest,
+    /// Key of the ids of the principal's calls.
+    pub(super) minted_ids: Digest,
 }
 
 /// Digests of the content of messages.
@@ -115,24 +108,6 @@ const MAX_WRITTEN: usize = 28 << 10;
 
 /// Maximum number of principals in a map: as many as a table of 2,048 places has. Both maps together take about 1 MB.
 const MAX_PRINCIPALS: usize = 7 << 8;
-
-impl<K: Eq + Hash, V: Copy, const MAX: usize> DigestCache<K, V, MAX> {
-    fn get(&mut self, key: &K) -> Option<V> {
-        if let Some(known) = self.latest.get(key) {
-            return Some(*known);
-        }
-        let (key, known) = self.before.remove_entry(key)?;
-        self.insert(key, known);
-        Some(known)
-    }
-
-    fn insert(&mut self, key: K, known: V) {
-        if self.latest.len() >= MAX {
-            self.before = std::mem::take(&mut self.latest);
-        }
-        self.latest.insert(key, known);
-    }
-}
 
 impl std::fmt::Debug for ChainKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -182,16 +157,16 @@ impl ChainKey {
         Digest(CanonicalText::hashed(hasher, write))
     }
 
-    /// Computes the first digest in the chains of a principal.
-    pub(crate) fn beginning(&self, principal: &Principal) -> Digest {
-        self.digest(&[b"principal", principal.as_bytes()])
-    }
-
     /// Returns the digests of a principal from the cache, or computes them.
     pub(super) fn principal(&self, principal: &Principal) -> PrincipalDigests {
         let known = lock(&self.principals).get(principal);
         known.unwrap_or_else(|| {
-            let computed = PrincipalDigests::new(self, principal);
+            let digest = |label: &[u8]| self.digest(&[label, principal.as_bytes()]);
+            let computed = PrincipalDigests {
+                client: digest(b"client"),
+                beginning: digest(b"principal"),
+                minted_ids: digest(b"minted id"),
+            };
             lock(&self.principals).insert(principal.clone(), computed);
             computed
         })

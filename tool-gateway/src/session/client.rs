@@ -22,35 +22,13 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(key: &ChainKey, principal: Principal, keys: Vec<String>) -> Self {
-        let PrincipalDigests {
-            client,
-            beginning,
-            mint_key,
-        } = key.principal(&principal);
+        let digests = key.principal(&principal);
         Self {
             principal,
-            digest: client,
-            beginning,
-            mint_key,
+            digest: digests.client,
+            beginning: digests.beginning,
+            mint_key: MintKey::new(digests.minted_ids),
             keys,
-        }
-    }
-}
-
-/// Digests that are common to the requests of a principal.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PrincipalDigests {
-    client: Digest,
-    beginning: Digest,
-    mint_key: MintKey,
-}
-
-impl PrincipalDigests {
-    pub(super) fn new(key: &ChainKey, principal: &Principal) -> Self {
-        Self {
-            client: key.digest(&[b"client", principal.as_bytes()]),
-            beginning: key.beginning(principal),
-            mint_key: MintKey::new(key, principal),
         }
     }
 }

@@ -226,7 +226,11 @@ mod tests {
     fn chain(body: &str) -> Vec<(Role, Digest)> {
         let key = ChainKey::new([7; 32]);
         let request = MessagesRequest::parse(body).unwrap();
-        let groups = groups(&key, key.beginning(&Principal::from_key_name("p")), &request);
+        let groups = groups(
+            &key,
+            key.principal(&Principal::from_key_name("p")).beginning,
+            &request,
+        );
         let groups = groups.groups;
         groups
             .into_iter()
@@ -247,7 +251,7 @@ mod tests {
     #[test]
     fn point_after_a_response_equals_the_point_in_the_next_request() {
         let key = ChainKey::new([7; 32]);
-        let beginning = key.beginning(&Principal::from_key_name("p"));
+        let beginning = key.principal(&Principal::from_key_name("p")).beginning;
         for (before, after) in [
             (
                 r#"{"messages":[{"role":"user","content":"a"}]}"#,
@@ -271,7 +275,11 @@ mod tests {
         let key = ChainKey::new([7; 32]);
         let chain = |body: &str| {
             let request = MessagesRequest::parse(body).unwrap();
-            let groups = groups(&key, key.beginning(&Principal::from_key_name("p")), &request);
+            let groups = groups(
+                &key,
+                key.principal(&Principal::from_key_name("p")).beginning,
+                &request,
+            );
             let groups = groups.groups.into_iter();
             groups.map(|group| group.digest).collect::<Vec<_>>()
         };
@@ -295,7 +303,7 @@ mod tests {
             let key = ChainKey::new([secret; 32]);
             groups(
                 &key,
-                key.beginning(&Principal::from_key_name(principal)),
+                key.principal(&Principal::from_key_name(principal)).beginning,
                 &request,
             )
             .groups

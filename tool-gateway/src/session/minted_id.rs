@@ -3,8 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::chain::ChainKey;
-use super::principal::Principal;
+use super::chain::Digest;
 use crate::random;
 
 /// Prefix of the ids.
@@ -31,8 +30,9 @@ impl fmt::Debug for MintKey {
 }
 
 impl MintKey {
-    pub(crate) fn new(key: &ChainKey, principal: &Principal) -> Self {
-        Self(*key.digest(&[b"minted id", principal.as_bytes()]).as_bytes())
+    /// Creates a key from its digest, which depends on the principal.
+    pub(super) fn new(digest: Digest) -> Self {
+        Self(*digest.as_bytes())
     }
 
     /// Creates an id from at least 22 random bytes.
@@ -94,9 +94,15 @@ fn minute_of(time: SystemTime) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::chain::ChainKey;
+    use crate::session::principal::Principal;
 
     fn key(secret: u8, client: &str) -> MintKey {
-        MintKey::new(&ChainKey::new([secret; 32]), &Principal::from_key_name(client))
+        MintKey::new(
+            ChainKey::new([secret; 32])
+                .principal(&Principal::from_key_name(client))
+                .minted_ids,
+        )
     }
 
     #[test]

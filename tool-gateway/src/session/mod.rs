@@ -18,6 +18,7 @@ pub(crate) mod texts;
 pub(crate) mod canonical_text;
 pub(crate) mod canonical;
 pub(crate) mod principal;
+mod digest_cache;
 pub(crate) mod chain;
 pub(crate) mod message_groups;
 pub(crate) mod minted_id;

@@ -20,7 +20,7 @@ use crate::wire::role::Role;
 /// digests.
 fn earlier_turn(key: &ChainKey, client: &Client, history: &Value, id: &str) -> Turn {
     let request = MessagesRequest::parse(json!({ "messages": history }).to_string()).unwrap();
-    let beginning = key.beginning(&client.principal);
+    let beginning = client.beginning;
     let groups = groups(key, beginning, &request).groups;
     let points: Vec<_> = exact_chain(key, beginning, &groups).collect();
     let blocks = || request.blocks(request.messages.last().unwrap());
@@ -79,7 +79,7 @@ async fn sessions_of_the_previous_version_are_found_and_continued() {
     let messages = json!([user("go"), texts(&["a ", "b"]), user("on"), texts(&["c", "d"])]);
     let request = MessagesRequest::parse(json!({ "messages": messages }).to_string()).unwrap();
     let later = Turn {
-        point: groups(&key, key.beginning(&client.principal), &request)
+        point: groups(&key, client.beginning, &request)
             .groups
             .last()
             .unwrap()

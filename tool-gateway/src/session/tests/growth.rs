@@ -41,7 +41,7 @@ async fn time_of_answers(answers: usize) -> Duration {
     let key = ChainKey::new([1; 32]);
     let client = Client::new(&key, Principal::from_key_name("ada"), Vec::new());
     let store = MemoryStore::new();
-    for group in groups(&key, key.beginning(&client.principal), &request).groups {
+    for group in groups(&key, client.beginning, &request).groups {
         let turn = Turn {
             point: group.digest,
             context: key.context(&request),

@@ -271,7 +271,7 @@ async fn progress_in_redis_makes_room() {
     store.release(digest("client"), running, false).await.unwrap();
     let next = run("next", 38_000).await.unwrap();
     assert!(!exists(&log("runs")));
-    // A late segment does not remove the earlier segments of its own log.
+    // A late segment does not remove the earlier segments of its log.
     store.release(digest("client"), next, false).await.unwrap();
     let late = Progress {
         lease: next,
