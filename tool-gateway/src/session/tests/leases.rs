@@ -206,6 +206,13 @@ async fn is_taken_once(one: Instance<'_>, two: Instance<'_>) {
     // An equal request that is not a retry is another sample.
     let (again, log) = two.take("once", false).await;
     assert!(log.is_empty() && again.fence > lease.fence);
+    // No client has received its answer.
+    assert_eq!(two.append(again, 0, "again", true).await, Appended::Kept);
+    let done = LeaseOutcome::Done {
+        lease: again,
+        log: vec![b"again".to_vec()],
+    };
+    assert_eq!(one.claim("once", false).await, done);
 }
 
 /// After its lease, another gateway continues from the log, and the first one is fenced.
