@@ -109,8 +109,7 @@ impl ToolRegistry {
     }
 
     /// Accepts arguments in an envelope that names another tool than the called tool.
-    #[doc(hidden)]
-    // for a host that registers a schema under a placeholder name, while envelopes have the real name of the tool
+    #[doc(hidden)] // for a schema under a placeholder name, which is not the name in envelopes
     #[must_use]
     pub fn without_name_check(mut self) -> Self {
         self.tools_mut().accepts_any_name = true;
