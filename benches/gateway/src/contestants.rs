@@ -31,6 +31,7 @@ pub const DIRECT: usize = 0;
 pub const FLOOR: usize = 1;
 pub const PASSES: usize = 2;
 pub const OFFERS: usize = 3;
+pub const OFFERS_QUIETLY: usize = 4;
 
 /// Starts all of them. The indexes above are always present.
 pub fn all() -> Vec<Contestant> {
@@ -41,6 +42,11 @@ pub fn all() -> Vec<Contestant> {
         floor(address),
         gateway("tool-gateway", address, &[]),
         gateway("tool-gateway, tools offered", address, &["--offer", "always"]),
+        quiet_gateway(
+            "tool-gateway, tools offered, only warnings",
+            address,
+            &["--offer", "always"],
+        ),
     ];
     all.extend(peers(address));
     all
@@ -85,6 +91,16 @@ fn own(arguments: &[&str]) -> Command {
 /// Starts the gateway with all of its tools.
 pub fn gateway(name: &str, upstream: SocketAddr, options: &[&str]) -> Contestant {
     Contestant::start(name, |listen| gateway_command(listen, upstream, options)).expect("the gateway starts")
+}
+
+/// Starts the gateway with the log of the peers, which has no line for a request.
+fn quiet_gateway(name: &str, upstream: SocketAddr, options: &[&str]) -> Contestant {
+    let start = |listen| {
+        let mut command = gateway_command(listen, upstream, options);
+        command.env("RUST_LOG", "warn");
+        command
+    };
+    Contestant::start(name, start).expect("the gateway starts")
 }
 
 pub fn gateway_command(listen: SocketAddr, upstream: SocketAddr, options: &[&str]) -> Command {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::answer::{Answer, Request};
-use crate::contestants::{self, Contestant, DIRECT, FLOOR, OFFERS, PASSES};
+use crate::contestants::{self, Contestant, DIRECT, FLOOR, OFFERS, OFFERS_QUIETLY, PASSES};
 use crate::http1::Connection;
 use crate::load::{Clients, Until, exchange};
 use crate::samples::{Samples, goal, short};
@@ -58,7 +58,7 @@ fn measure(answer: Answer, label: &str) {
         .collect();
     print(&contestants, &all, label);
     for (connections, timed) in [1, 64].into_iter().zip(&all) {
-        for own in [PASSES, OFFERS] {
+        for own in [PASSES, OFFERS, OFFERS_QUIETLY] {
             compare(&contestants, timed, own, connections);
         }
     }
@@ -141,7 +141,7 @@ fn compare(contestants: &[Contestant], timed: &[Timed], own: usize, connections:
         share >= 0.8,
         &format!("{name}, {connections} at once: {share:.2} of the floor's requests/s; ≥ 0.8"),
     );
-    for (peer, of_peer) in contestants.iter().zip(timed).skip(OFFERS + 1) {
+    for (peer, of_peer) in contestants.iter().zip(timed).skip(OFFERS_QUIETLY + 1) {
         let times = timed[own].rate.over(&of_peer.rate).median();
         goal(
             times > 1.0,
