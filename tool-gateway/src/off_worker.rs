@@ -1,5 +1,6 @@
 //! Runs long computations outside of tokio's worker threads, which serve all requests.
 
+use futures_util::future::Either;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
@@ -64,16 +65,28 @@ impl Default for LargeRequests {
 
 impl LargeRequests {
     /// Runs work that processes a text of this size. A large text is processed on a separate thread, with as many of these threads as
-    /// processors. The work is a function, since a future as an argument would be twice in the future of this method: as argument and as awaited.
+    /// processors.
     ///
     /// A panic of the work is resumed in the caller.
-    pub(crate) async fn run<F>(&self, bytes: usize, work: impl FnOnce() -> F + Send + 'static) -> F::Output
+    pub(crate) fn run<F>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce() -> F + Send + 'static,
+    ) -> impl Future<Output = F::Output>
     where
         F: Future<Output: Send + 'static>,
     {
+        // Not an `async fn`, whose future has room for the arguments beside the awaited future: every request has two of these futures.
         if bytes <= LARGE {
-            return work().await;
+            return Either::Left(work());
         }
+        Either::Right(Box::pin(self.run_on_thread(work)))
+    }
+
+    async fn run_on_thread<F>(&self, work: impl FnOnce() -> F + Send + 'static) -> F::Output
+    where
+        F: Future<Output: Send + 'static>,
+    {
         // The semaphore is never closed.
         let _running = self.running.acquire().await;
         let runtime = Handle::current();

@@ -1,5 +1,6 @@
 //! [`KnownRequest`]: a request with its tools and its session, which [`look_up`] finds.
 
+use std::pin::{Pin, pin};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -148,9 +149,14 @@ pub(super) async fn recognized(
     };
     let ignore_context = shared.settings.sessions.ignore_context;
     let ignore_context = ignore_context.then_some(&is_declared as IsDeclared<'_>);
-    let recognized = recognize(&shared.secret, &*shared.store, client, request, ignore_context);
-    let recognized = lookup_time.limit(recognized).await;
-    match recognized {
+    let lookups = pin!(recognize(
+        &shared.secret,
+        &*shared.store,
+        client,
+        request,
+        ignore_context
+    ));
+    match lookup_time.limit(lookups).await {
         Ok(recognized) => Ok(recognized),
         Err(error) => {
             let unread = save::unread(&error);
@@ -181,10 +187,11 @@ impl LookupTime {
         Self((shared.store.reach() == Reach::Shared).then_some(LOOKUP_TIME))
     }
 
-    /// Runs look-ups in the time that is left.
+    /// Runs look-ups in the time that is left. The caller pins them, since a future as an argument would be twice in the future of this
+    /// method: as argument and as awaited.
     pub(super) async fn limit<T>(
         &mut self,
-        lookups: impl Future<Output = Result<T, StoreError>>,
+        lookups: Pin<&mut impl Future<Output = Result<T, StoreError>>>,
     ) -> Result<T, StoreError> {
         let Some(left) = &mut self.0 else {
             return lookups.await;

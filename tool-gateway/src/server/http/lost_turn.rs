@@ -1,6 +1,7 @@
 //! Turns that the history of a request refers to, and that the store does not have: they have expired, or still run on another gateway.
 
 use std::collections::HashSet;
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -85,7 +86,7 @@ pub(super) async fn find_lost_turn(
     if shared.store.reach() == Reach::Shared && age.is_some_and(|age| age <= time) && !is_unreadable {
         let finder = Finder::new(&*shared.store, client.digest);
         let call = call_digest(&shared.secret, &client.principal, id);
-        let search = async {
+        let search = pin!(async {
             let until = Instant::now() + LOST_TIME;
             while finder.turn_of_call(call).await?.is_none() {
                 if Instant::now() >= until {
@@ -95,7 +96,7 @@ pub(super) async fn find_lost_turn(
                 tokio::time::sleep(LOST_TIME / 10).await;
             }
             Ok(Search::Found)
-        };
+        });
         let search = lookup_time.limit(search).await;
         match search.map_err(|error| save::unread(&error))? {
             Search::Found => return recognized(shared, client, request, tools, lookup_time).await,
