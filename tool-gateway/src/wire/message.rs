@@ -11,6 +11,7 @@ use super::fields::{ObjectText, RawFields};
 use super::object::{Object, place, push_string};
 use super::role::Role;
 use super::surrogates::without_halves;
+use super::usage;
 use super::walk;
 
 /// A message of a request: ranges of the body. The blocks are parsed at each access.
@@ -155,7 +156,7 @@ impl fmt::Display for MessageError {
 pub(crate) struct WholeMessage {
     text: Arc<str>,
     content: TextRange,
-    usage: Map<String, Value>,
+    usage: Option<TextRange>,
     has_tool_use: bool,
 }
 
@@ -176,10 +177,9 @@ impl WholeMessage {
             let kind = block.valid_kind().ok_or(MessageError::Invalid)?;
             has_tool_use |= kind == Kind::ToolUse;
         }
-        let usage = usage.map(serde_json::from_str);
         Ok(Self {
             content: TextRange::new(text, content),
-            usage: usage.and_then(Result::ok).unwrap_or_default(),
+            usage: usage.map(|usage| TextRange::new(text, usage)),
             text: text.into(),
             has_tool_use,
         })
@@ -223,8 +223,11 @@ impl WholeMessage {
         })
     }
 
-    pub(crate) fn usage(&self) -> &Map<String, Value> {
-        &self.usage
+    /// Parses the counters of the message. They are not kept as a map, which takes as much memory as a short message: turns are kept with
+    /// their messages.
+    pub(crate) fn usage(&self) -> Map<String, Value> {
+        let usage = self.usage.map(|usage| usage.slice(&self.text));
+        usage.and_then(usage::read).unwrap_or_default()
     }
 
     /// Returns the message of a `message_start` event, and the fields of its `message_delta`.

@@ -136,7 +136,7 @@ fn write_events(out: &mut String, sent: &Sent) {
         }
         Sent::Message(message) => {
             let (start, mut end) = message.start_and_end();
-            end.set("usage", usage::to_json(message.usage()));
+            end.set("usage", usage::to_json(&message.usage()));
             StreamEvent::MessageStart(start).write_sse(out);
             for (index, block) in message.shared_blocks().enumerate() {
                 for event in block_events(index, &block) {

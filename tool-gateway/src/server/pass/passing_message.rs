@@ -79,7 +79,7 @@ impl PassingMessage {
                 message
                     .shared_blocks()
                     .for_each(|block| self.assembly.push_block(block));
-                self.usage.clone_from(message.usage());
+                self.usage = message.usage();
                 self.is_complete = true;
                 return;
             }

@@ -65,7 +65,7 @@ impl Checkpoint {
                 Sent::Block { block, .. } => assembly.push_block(block),
                 Sent::Message(whole) => {
                     let (start, mut delta) = whole.start_and_end();
-                    delta.set("usage", usage::to_json(whole.usage()));
+                    delta.set("usage", usage::to_json(&whole.usage()));
                     whole.shared_blocks().for_each(|block| assembly.push_block(block));
                     (message, end) = (Some(start), Some(delta));
                 }

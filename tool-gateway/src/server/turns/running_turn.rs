@@ -58,7 +58,8 @@ struct RunState {
     is_delivered: bool,
     /// Lease of the turn among the gateways of the store.
     lease: Option<Lease>,
-    checkpoint: Option<Checkpoint>,
+    /// Boxed, since ended turns are kept, and a turn that ended without an error has no checkpoint.
+    checkpoint: Option<Box<Checkpoint>>,
 }
 
 impl RunState {
@@ -242,12 +243,13 @@ impl RunningTurn {
 
     /// Sets the checkpoint from which the turn continues after a failure.
     pub(crate) fn set_checkpoint(&self, checkpoint: Checkpoint) {
-        let bytes = checkpoint.machine.size() + checkpoint.sent.iter().map(size).sum::<usize>();
+        let sent = checkpoint.sent.iter().map(size).sum::<usize>();
+        let bytes = size_of::<Checkpoint>() + checkpoint.machine.size() + sent;
         self.kept.add(bytes);
         let mut state = self.lock();
         let before = std::mem::replace(&mut state.checkpoint_bytes, bytes);
         self.kept.subtract(before);
-        state.checkpoint = Some(checkpoint);
+        state.checkpoint = Some(Box::new(checkpoint));
     }
 
     pub(crate) fn set_lease(&self, lease: Lease) {
@@ -259,7 +261,7 @@ impl RunningTurn {
         self.lock().lease.map_or(0, |lease| lease.fence)
     }
 
-    pub(crate) fn checkpoint(&self) -> Option<Checkpoint> {
+    pub(crate) fn checkpoint(&self) -> Option<Box<Checkpoint>> {
         self.lock().checkpoint.clone()
     }
 

@@ -208,7 +208,7 @@ impl TurnTable {
                     fence: running.fence(),
                     ..request.local_lease(*sample)
                 },
-                checkpoint: running.checkpoint().map(Box::new),
+                checkpoint: running.checkpoint(),
             }),
         }
     }

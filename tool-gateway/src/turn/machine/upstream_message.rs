@@ -110,7 +110,7 @@ impl TurnMachine {
         }
         self.phase = Phase::Over;
         self.is_started = true;
-        usage::add(&mut self.usage, message.usage());
+        usage::add(&mut self.usage, &message.usage());
         self.next_index = message.blocks().len();
         let mut sent_up = Vec::with_capacity(self.next_index);
         self.visible.reserve_exact(self.next_index);

@@ -81,8 +81,7 @@ impl ClientView {
                     .collect();
                 let (_, end) = message.start_and_end();
                 self.end = serde_json::from_str(&end.to_json()).unwrap();
-                self.end
-                    .insert("usage".to_owned(), message.usage().clone().into());
+                self.end.insert("usage".to_owned(), message.usage().into());
             }
         }
     }
