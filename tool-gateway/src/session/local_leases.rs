@@ -189,6 +189,7 @@ impl LocalLeases {
         let request = claimed.request;
         let samples = all.entry(RequestKey { client, request }).or_default();
         samples.retain(|_, sample| sample.is_kept(now));
+        let mut is_reused = false;
         let (number, before) = match claimed.choose(samples, now) {
             SampleChoice::Held(left) => return LeaseOutcome::Held { left },
             SampleChoice::Done(sample) => {
@@ -206,6 +207,7 @@ impl LocalLeases {
             }
             SampleChoice::Taken(number) => (number, samples.remove(&number)),
             SampleChoice::Reused(number) => {
+                is_reused = true;
                 let mut before = samples.remove(&number);
                 if let Some(before) = &mut before {
                     before.log = SampleLog::default();
@@ -221,7 +223,8 @@ impl LocalLeases {
             fence: sample.fence,
         };
         let SampleLog { segments, fence, .. } = &sample.log;
-        let (log, log_fence) = (segments.clone(), *fence);
+        let log = segments.clone();
+        let log_fence = if is_reused { lease.fence } else { *fence };
         samples.insert(number, sample);
         LeaseOutcome::Taken {
             lease,

@@ -262,6 +262,30 @@ async fn retry_on_the_first_gateway_continues_from_the_steps_of_another() {
     assert!(seen.contains("up_b"), "{seen}");
 }
 
+/// The turn has failed on this gateway. Another gateway has continued it, and a client has its answer. An equal request without a sign of a
+/// retry is another turn, without the results that this gateway has in memory.
+#[tokio::test(start_paused = true)]
+async fn failed_turn_that_was_answered_elsewhere_is_only_for_retries() {
+    for is_retry in [false, true] {
+        let instances = Instances::new(&[says(&[slow_call("write", "a", 1_000)]), says(&[text("Done.")])]);
+        let chat = go();
+        fail_during_a_call(&instances, &chat).await;
+        let answered = retry(&instances.two, &chat).await;
+        assert_eq!(answered.text(), "Done.", "{}", answered.message);
+        wait(500).await;
+        instances.is_cut.store(false, Ordering::SeqCst);
+        let third = if is_retry {
+            retry(&instances.one, &chat).await
+        } else {
+            chat.ask(&instances.one).await
+        };
+        assert_eq!(third.text(), "Done.", "{}", third.message);
+        assert_eq!(third.session().0 == answered.session().0, is_retry);
+        let runs = if is_retry { 1 } else { 2 };
+        assert_eq!(instances.one.runs.begun().len(), runs, "{is_retry}");
+    }
+}
+
 /// Sends a request to the second gateway, and an equal one to the first gateway, which loses the store during its call. `end` begins then.
 async fn fail_second_sample(instances: &Instances, chat: &Chat, end: impl Future<Output = ()>) {
     let first = async {

@@ -10,7 +10,8 @@ pub(crate) struct ClaimedTurn {
     pub(crate) lease: Lease,
     /// Progress of an earlier process. The checkpoint of a complete turn has the answer.
     pub(crate) checkpoint: Option<Checkpoint>,
-    /// Fence of the lease under which the checkpoint was stored; 0 in a store that one gateway uses at a time.
+    /// Fence of the lease under which the checkpoint was stored; 0 in a store that one gateway uses at a time. The fence of `lease` if the
+    /// sample is complete, or was answered and begins again.
     pub(crate) stored_fence: u64,
 }
 

@@ -66,7 +66,9 @@ impl FailedTurn {
             checkpoint: stored,
             stored_fence,
         } = claimed;
-        let own = self.checkpoint.filter(|_| self.lease.sample == lease.sample);
+        // The number of a sample that another gateway has answered may be used again, for a turn that is separate from the failed one.
+        let is_same_turn = self.lease.sample == lease.sample && stored_fence != lease.fence;
+        let own = self.checkpoint.filter(|_| is_same_turn);
         let is_later =
             stored_fence > self.lease.fence || stored.as_ref().is_some_and(Checkpoint::is_complete);
         if own.is_some() && !is_later {

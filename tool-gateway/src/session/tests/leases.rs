@@ -204,8 +204,10 @@ async fn is_taken_once(one: Instance<'_>, two: Instance<'_>) {
     let other = two.store.claim(digest("other client"), &request).await.unwrap();
     assert!(matches!(other, LeaseOutcome::Taken { log, .. } if log.is_empty()));
     // An equal request that is not a retry is another sample.
-    let (again, log) = two.take("once", false).await;
+    let (again, log, log_fence) = two.take_with_log_fence("once", false).await;
     assert!(log.is_empty() && again.fence > lease.fence);
+    // Its number is used again, and the progress of the first owner is not that of the new sample.
+    assert_eq!((again.sample, log_fence), (lease.sample, again.fence));
     // No client has received its answer.
     assert_eq!(two.append(again, 0, "again", true).await, Appended::Kept);
     let done = LeaseOutcome::Done {

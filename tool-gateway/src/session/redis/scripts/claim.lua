@@ -31,7 +31,8 @@ end
 -- Gives the lease to the instance, with a fence that is greater than all earlier fences of the sample, also of lost ones.
 local function take(number, is_reused)
   local sample, log = sample_key(number), log_key(number)
-  local fence = digits(math.max(tonumber(redis.call('HGET', sample, 'fence') or 0) + 1, microseconds))
+  local earlier = tonumber(redis.call('HGET', sample, 'fence') or 0)
+  local fence = digits(math.max(earlier + 1, microseconds))
   redis.call('HSET', sample, 'fence', fence, 'owner', instance, 'until', digits(now + ARGV[3]), 'client', digits(now + ARGV[4]))
   redis.call('HDEL', sample, 'done', 'seen')
   if is_reused then
@@ -48,7 +49,9 @@ local function take(number, is_reused)
   for _, kept in ipairs({ KEYS[1], sample, log }) do
     redis.call('PEXPIRE', kept, ARGV[5])
   end
-  return { 'taken', number, fence, redis.call('LRANGE', log, 0, -1), redis.call('HGET', sample, 'log_fence') or 0 }
+  -- A gateway that has progress of the answered turn in memory does not continue from there.
+  local log_fence = is_reused and earlier > 0 and fence or redis.call('HGET', sample, 'log_fence') or 0
+  return { 'taken', number, fence, redis.call('LRANGE', log, 0, -1), log_fence }
 end
 
 -- Gives a request the sample: 'held' while another instance has its lease.
