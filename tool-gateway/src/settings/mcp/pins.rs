@@ -1,4 +1,4 @@
-//! [`Pins`]: digests of accepted definitions. With a file of pins, a tool that is new or differs is not offered.
+//! [`Pins`]: accepted definitions with their digests. With a file of pins, a tool that is new or differs is not offered.
 
 use std::collections::BTreeMap;
 use std::path::Path;
