@@ -10,7 +10,7 @@ use crate::session::record::SessionId;
 use crate::session::redis::RedisStore;
 use crate::session::redis::keys::ClientKeys;
 use crate::session::store::{
-    Appended, LeaseOutcome, LeaseRequest, Progress, SavedTurn, SessionStore, StoreError,
+    Appended, Lease, LeaseOutcome, LeaseRequest, Progress, SavedTurn, SessionStore, StoreError,
 };
 use crate::session::tests::{conformance, digest, ids, save, save_with, session_of_key, turn, turn_of_call};
 use crate::session::turn_record::TurnRecord;
@@ -31,6 +31,14 @@ async fn try_save(store: &RedisStore, id: &str, content: &str) -> Result<(), Sto
         precedes_effects: false,
     };
     store.save(digest("client"), saved).await.map(|_| ())
+}
+
+/// Claims a free sample of a request.
+async fn take(store: &RedisStore, request: &LeaseRequest<'_>) -> Lease {
+    match store.claim(digest("client"), request).await.unwrap() {
+        LeaseOutcome::Taken { lease, .. } => lease,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[tokio::test]
@@ -203,9 +211,7 @@ async fn fence_grows_when_the_clock_of_the_server_goes_back() {
     let mut last = 0;
     for skew in ["60000", "0", "30000"] {
         server.run(&["SET", &ClientKeys::new(client).key_of_skew(), skew]);
-        let LeaseOutcome::Taken { lease, .. } = store.claim(client, &request).await.unwrap() else {
-            panic!("the sample is free");
-        };
+        let lease = take(&store, &request).await;
         assert!(lease.fence > last, "{skew}");
         last = lease.fence;
         store.release(client, lease, false).await.unwrap();
@@ -362,10 +368,7 @@ async fn progress_of_a_request_has_a_maximum_size() {
         return;
     };
     let store = store_of(&server);
-    let request = lease_request("request", false);
-    let LeaseOutcome::Taken { lease, .. } = store.claim(digest("client"), &request).await.unwrap() else {
-        panic!("the sample is free");
-    };
+    let lease = take(&store, &lease_request("request", false)).await;
     let append = async |restart, at| {
         let progress = Progress {
             restart,
@@ -391,10 +394,7 @@ async fn received_answer_is_kept_for_a_short_time() {
         return;
     };
     let store = store_of(&server);
-    let request = lease_request("request", false);
-    let LeaseOutcome::Taken { lease, .. } = store.claim(digest("client"), &request).await.unwrap() else {
-        panic!("the sample is free");
-    };
+    let lease = take(&store, &lease_request("request", false)).await;
     store.append(digest("client"), last_segment(lease)).await.unwrap();
     let keys = ClientKeys::new(digest("client"));
     for (is_seen, expected) in [(false, 24 * 3600), (true, 600)] {
