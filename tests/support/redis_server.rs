@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -73,16 +74,21 @@ fn program() -> Option<PathBuf> {
     found
 }
 
-/// Returns a port on which nothing listens.
+/// Difference between the port of a server for the other servers of its cluster and its port for clients. Redis 6.2 has no option for the
+/// former port.
+const CLUSTER_PORTS: u16 = 10_000;
+
+/// Returns a port on which nothing listens, nor on the port that such a server of a cluster has for the other servers.
 pub fn free_port() -> u16 {
     // Below the ports that the system gives to connections, of which one may take the port before the server does. Processes with close ids
     // have other ports.
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let first = std::process::id().wrapping_mul(31);
+    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
     loop {
         let number = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        let port = u16::try_from(10_000 + number % 20_000).unwrap();
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+        let port = u16::try_from(10_000 + number % u32::from(CLUSTER_PORTS)).unwrap();
+        if is_free(port) && is_free(port + CLUSTER_PORTS) {
             return port;
         }
     }
@@ -91,9 +97,8 @@ pub fn free_port() -> u16 {
 impl RedisServer {
     /// Starts a server with all slots of a cluster, so that a script with keys of several slots fails.
     pub fn start() -> Option<Self> {
-        let cluster_port = free_port().to_string();
-        let server = Self::start_with(&["--cluster-enabled", "yes", "--cluster-port", &cluster_port])?;
-        server.run(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+        let server = Self::start_with(&["--cluster-enabled", "yes"])?;
+        server.add_slots(0..16_384);
         server.wait(|server| {
             server
                 .run(&["CLUSTER", "INFO"])
@@ -167,6 +172,15 @@ impl RedisServer {
     /// Executes a command. An error of the server is a reply.
     pub fn run(&self, command: &[&str]) -> RedisReply {
         self.try_run(command).unwrap()
+    }
+
+    /// Assigns slots of the cluster to the server.
+    pub fn add_slots(&self, slots: Range<u16>) {
+        // `ADDSLOTSRANGE` needs Redis 7.
+        let slots: Vec<_> = slots.map(|slot| slot.to_string()).collect();
+        let mut command = vec!["CLUSTER", "ADDSLOTS"];
+        command.extend(slots.iter().map(String::as_str));
+        assert_eq!(self.run(&command), RedisReply::Text("OK".to_owned()));
     }
 
     /// Returns the process id of the server.

@@ -11,12 +11,9 @@ use crate::session::tests::{conformance, digest, ids, save, save_with, session_o
 /// Three primaries.
 pub(super) struct Nodes(pub(super) [RedisServer; 3]);
 
-/// Starts a server with a port for the other servers of its cluster.
-pub(super) fn node(options: &[&str]) -> Option<(RedisServer, String)> {
-    let cluster_port = super::redis_server::free_port().to_string();
-    let in_cluster = ["--cluster-enabled", "yes", "--cluster-port", &cluster_port];
-    let server = RedisServer::start_with(&[&in_cluster, options].concat())?;
-    Some((server, cluster_port))
+/// Starts a server without slots.
+pub(super) fn node(options: &[&str]) -> Option<RedisServer> {
+    RedisServer::start_with(&[&["--cluster-enabled", "yes"], options].concat())
 }
 
 impl Nodes {
@@ -27,19 +24,17 @@ impl Nodes {
     /// Starts servers with further options.
     pub(super) fn start_with(options: &[&str]) -> Option<Self> {
         let nodes = [node(options)?, node(options)?, node(options)?];
-        let slots = [("0", "5460"), ("5461", "10922"), ("10923", "16383")];
-        for (index, ((server, _), (first, last))) in nodes.iter().zip(slots).enumerate() {
+        let slots = [0..5461, 5461..10_923, 10_923..16_384];
+        for (index, (server, slots)) in nodes.iter().zip(slots).enumerate() {
             server.run(&["CLUSTER", "SET-CONFIG-EPOCH", &(index + 1).to_string()]);
-            server.run(&["CLUSTER", "ADDSLOTSRANGE", first, last]);
+            server.add_slots(slots);
         }
-        for (server, cluster_port) in &nodes[1..] {
+        for server in &nodes[1..] {
             let port = server.port().to_string();
-            let met = nodes[0]
-                .0
-                .run(&["CLUSTER", "MEET", "127.0.0.1", &port, cluster_port]);
+            let met = nodes[0].run(&["CLUSTER", "MEET", "127.0.0.1", &port]);
             assert_eq!(met, RedisReply::Text("OK".to_owned()));
         }
-        let nodes = Self(nodes.map(|(server, _)| server));
+        let nodes = Self(nodes);
         for server in &nodes.0 {
             server.wait(|server| {
                 let info = server.run(&["CLUSTER", "INFO"]);
