@@ -88,14 +88,21 @@ enum Treatment {
     Fail,
 }
 
-/// Part of the error of a script while the slot of its keys moves to another server of the cluster.
-const MOVING_SLOT: &str = "access a non local key";
+/// Parts of the errors of a script while the slot of its keys moves to another server of the cluster, up to Redis 7.2 and from Redis 7.4 or
+/// Valkey 8 on.
+const MOVING_SLOT: [&str; 3] = [
+    "access a non local key",
+    "accessed during rehashing of the slot",
+    "access a slot not served",
+];
 
 impl Treatment {
     fn new(error: &RedisError) -> Self {
         match error.kind() {
             ErrorKind::Server(ServerErrorKind::ResponseError)
-                if error.detail().is_some_and(|detail| detail.contains(MOVING_SLOT)) =>
+                if error
+                    .detail()
+                    .is_some_and(|detail| MOVING_SLOT.iter().any(|part| detail.contains(part))) =>
             {
                 Self::Retry
             }
@@ -438,6 +445,19 @@ mod tests {
     fn server_error(text: &str) -> RedisError {
         let value = redis::parse_redis_value(format!("-{text}\r\n").as_bytes());
         value.and_then(Value::extract_error).unwrap_err()
+    }
+
+    #[test]
+    fn script_is_retried_while_its_slot_moves() {
+        for text in [
+            "ERR Error running script (call to f_1a2b): @user_script:9: @user_script: 9: Lua script attempted to access a non local key in a cluster node ",
+            "ERR Script attempted to access a non local key in a cluster node script: 1a2b, on @user_script:9.",
+            "ERR Unable to execute command 'exists' in script because undeclared keys were accessed during rehashing of the slot script: 1a2b, on @user_script:9.",
+            "ERR Script attempted to access a slot not served script: 1a2b, on @user_script:9.",
+        ] {
+            let treatment = Treatment::new(&server_error(text));
+            assert!(matches!(treatment, Treatment::Retry), "{text}");
+        }
     }
 
     /// Redis 6 has the code inside the text of an error, and Redis 7 in front.
