@@ -33,5 +33,8 @@ if state == 'new' then
     kept = ARGV[7],
   })
   return { 'kept' }
+elseif state == 'kept' then
+  -- This write makes `WAIT` on a new connection wait for the earlier writes, too.
+  redis.call('PEXPIRE', KEYS[3], ARGV[7])
 end
 return { state, detail }

@@ -34,7 +34,8 @@ if revision < (first_turn(session) or math.huge) then
   revision = 0
 end
 if revision > 0 and stored[2] == token then
-  -- The answer of this operation was lost.
+  -- The answer of this operation was lost. This write makes `WAIT` on a new connection wait for the earlier writes, too.
+  redis.call('PEXPIRE', KEYS[1], kept)
   return { 'saved', revision }
 end
 if revision ~= tonumber(ARGV[5]) then
