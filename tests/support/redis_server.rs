@@ -120,7 +120,10 @@ impl RedisServer {
         let directory = std::env::temp_dir().join(format!("redis-{}-{port}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let shell = Command::new("sh")
-            .args(["-c", "\"$0\" \"$@\" & server=$!; read -r _; kill -KILL $server"])
+            .args([
+                "-c",
+                "\"$0\" \"$@\" & server=$!; read -r _; kill -KILL $server; wait $server 2>/dev/null",
+            ])
             .arg(program)
             .args([
                 "--port",
