@@ -11,6 +11,8 @@ pub enum Treatment {
     Forward,
     /// The reply is this error, and the server does not receive the command.
     Fail(&'static str),
+    /// The reply is this text, and the server does not receive the command.
+    Reply(&'static str),
     /// The server executes the command, and the connection is closed without a reply.
     Lose,
 }
@@ -90,6 +92,11 @@ fn relay(client: &TcpStream, server: u16, shared: &Shared) -> io::Result<()> {
         if let Treatment::Fail(error) = treatment {
             let mut client = client;
             write!(client, "-{error}\r\n")?;
+            continue;
+        }
+        if let Treatment::Reply(text) = treatment {
+            let mut client = client;
+            write!(client, "${}\r\n{text}\r\n", text.len())?;
             continue;
         }
         (&server).write_all(&command)?;

@@ -393,18 +393,51 @@ async fn gateway_is_killed_during_a_call() {
     assert!(seen.contains("interrupted"), "{seen}");
 }
 
-#[tokio::test]
-async fn redis_is_unreachable_at_the_start() {
-    let row = row("redis_is_unreachable_at_the_start");
-    let free = free_port();
+const READY: &str = "GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+
+/// Starts the program with its sessions in Redis, and returns its first warning, too.
+async fn program_with_warning(redis: &str) -> (Program, String) {
     let upstream = listening(MESSAGE).await;
-    let configuration = format!("store = \"redis://127.0.0.1:{free}\"");
+    let configuration = format!("store = \"{redis}\"");
     let mut program = Program::start_configured(&configuration, &upstream, &[("ANTHROPIC_API_KEY", "key")]);
     let mut line = String::new();
     while !line.contains("WARN") {
         line.clear();
         program.log.read_line(&mut line).unwrap();
     }
+    (program, line)
+}
+
+async fn until_ready(program: &Program) {
+    while !program.send(READY).await.starts_with("HTTP/1.1 200") {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn redis_is_older_than_the_commands() {
+    let row = row("redis_is_older_than_the_commands");
+    let Some(server) = RedisServer::start() else {
+        return;
+    };
+    let proxy = RedisProxy::start(server.port());
+    proxy.treat(|name| match name {
+        "INFO" => Treatment::Reply("redis_version:6.0.20"),
+        _ => Treatment::Forward,
+    });
+    let (program, line) = program_with_warning(&proxy.url()).await;
+    row.host_logs(&line);
+    row.client_sees(&reply(&program.send(READY).await).await);
+    // The operator replaces the server.
+    proxy.treat(|_| Treatment::Forward);
+    until_ready(&program).await;
+}
+
+#[tokio::test]
+async fn redis_is_unreachable_at_the_start() {
+    let row = row("redis_is_unreachable_at_the_start");
+    let free = free_port();
+    let (program, line) = program_with_warning(&format!("redis://127.0.0.1:{free}")).await;
     row.host_logs(&line);
     let body = chat(false, "go").body.to_string();
     let length = body.len();
@@ -412,15 +445,12 @@ async fn redis_is_unreachable_at_the_start() {
         "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
     );
     row.client_sees(&reply(&program.send(&post).await).await);
-    let ready = "GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-    row.client_sees(&reply(&program.send(ready).await).await);
-    let health = program.send(&ready.replace("readyz", "healthz")).await;
+    row.client_sees(&reply(&program.send(READY).await).await);
+    let health = program.send(&READY.replace("readyz", "healthz")).await;
     assert!(health.starts_with("HTTP/1.1 200"), "{health}");
     let Some(_server) = RedisServer::start_on(free, &[]) else {
         return;
     };
-    while !program.send(ready).await.starts_with("HTTP/1.1 200") {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until_ready(&program).await;
     assert_eq!(reply(&program.send(&post).await).await.text(), "Hello.");
 }

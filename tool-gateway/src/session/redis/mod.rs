@@ -79,7 +79,7 @@ impl SessionStore for RedisStore {
 
     fn check(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
-            if self.secret.get().is_none() || self.knows_policy.get().is_none() {
+            if self.secret.get().is_none() || self.is_checked.get().is_none() {
                 return self.connect().await;
             }
             let checked = async {

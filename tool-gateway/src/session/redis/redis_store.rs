@@ -42,8 +42,8 @@ pub struct RedisStore {
     pub(super) shares_secret: bool,
     /// Whether Redis has another secret.
     pub(super) lost_secret: Arc<AtomicBool>,
-    /// Whether the policy of evictions was read.
-    pub(super) knows_policy: Arc<OnceLock<()>>,
+    /// Whether the version and the policy of evictions were checked.
+    pub(super) is_checked: Arc<OnceLock<()>>,
     pub(super) damaged: Arc<DamagedRecords>,
     /// Hosts and ports.
     pub(super) name: String,
@@ -70,7 +70,7 @@ impl RedisStore {
             secret: Arc::default(),
             shares_secret: true,
             lost_secret: Arc::default(),
-            knows_policy: Arc::default(),
+            is_checked: Arc::default(),
             damaged: Arc::default(),
             name: address.to_string(),
             ttl: DEFAULT_TTL,
@@ -136,7 +136,7 @@ impl RedisStore {
     ///
     /// If Redis does not answer, or has an invalid secret.
     pub async fn connect(&self) -> Result<(), StoreError> {
-        self.check_policy().await?;
+        self.check_server().await?;
         if self.secret.get().is_some() {
             return Ok(());
         }
@@ -176,20 +176,28 @@ impl RedisStore {
         Err(error)
     }
 
-    /// Logs a warning if Redis removes keys without memory: all keys have a lifetime, so that a policy `volatile-…` removes sessions in use and
-    /// leases, too. The first success is the last check.
-    async fn check_policy(&self) -> Result<(), StoreError> {
-        if self.knows_policy.get().is_some() {
+    /// Checks the version of Redis. Logs a warning if Redis removes keys without memory: all keys have a lifetime, so that a policy
+    /// `volatile-…` removes sessions in use and leases, too. The first success is the last check.
+    async fn check_server(&self) -> Result<(), StoreError> {
+        if self.is_checked.get().is_some() {
             self.link.command(redis::cmd("PING")).await?;
             return Ok(());
         }
-        let mut info = redis::cmd("INFO");
-        info.arg("memory");
         // The user may have no access to this command, which is no error of the store.
-        let info = self.link.command(info).await;
+        let info = self.link.command(redis::cmd("INFO")).await;
         self.link.command(redis::cmd("PING")).await?;
-        if self.knows_policy.set(()).is_ok()
-            && let Some(policy) = info.ok().and_then(|info| ScriptReply(info).policy())
+        let info = info.ok().and_then(|info| ScriptReply(info).info());
+        let fact = |name| info.as_ref().and_then(|info| info.get(name));
+        if let Some(version) = fact("redis_version")
+            && major_and_minor(version).is_some_and(|version| version < MIN_VERSION)
+        {
+            let (major, minor) = MIN_VERSION;
+            return Err(StoreError(format!(
+                "Redis {version} lacks commands that the gateway needs; use Redis {major}.{minor} or later"
+            )));
+        }
+        if self.is_checked.set(()).is_ok()
+            && let Some(policy) = fact("maxmemory_policy")
             && policy != "noeviction"
         {
             tracing::warn!(
@@ -199,6 +207,15 @@ impl RedisStore {
         }
         Ok(())
     }
+}
+
+/// First version that has all commands of the scripts, such as `ZINTER`. Valkey reports the version of Redis that it is compatible with.
+const MIN_VERSION: (u32, u32) = (6, 2);
+
+/// Returns the first two numbers of a version.
+fn major_and_minor(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 impl fmt::Debug for RedisStore {

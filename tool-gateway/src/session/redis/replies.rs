@@ -15,6 +15,17 @@ pub(super) fn invalid() -> StoreError {
     StoreError("Redis: unexpected reply of a script".to_owned())
 }
 
+/// Facts of a server as lines, each with a name, a colon and a value.
+pub(super) struct ServerInfo(String);
+
+impl ServerInfo {
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let mut lines = self.0.lines();
+        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        Some(value.trim())
+    }
+}
+
 impl ScriptReply {
     pub(super) fn bytes(self) -> Result<Vec<u8>, StoreError> {
         match self.0 {
@@ -24,17 +35,13 @@ impl ScriptReply {
         }
     }
 
-    /// Returns the policy of evictions in a reply to `INFO memory`: of the server, or of the first node of a cluster.
-    pub(super) fn policy(self) -> Option<String> {
-        let text = match self.0 {
-            Value::Map(nodes) => return nodes.into_iter().find_map(|(_, info)| Self(info).policy()),
-            Value::VerbatimString { text, .. } => text,
-            other => Self(other).text().ok()?,
-        };
-        let policy = text
-            .lines()
-            .find_map(|line| line.strip_prefix("maxmemory_policy:"))?;
-        Some(policy.trim().to_owned())
+    /// Returns the reply to `INFO`: of the server, or of the first node of a cluster.
+    pub(super) fn info(self) -> Option<ServerInfo> {
+        match self.0 {
+            Value::Map(nodes) => nodes.into_iter().find_map(|(_, info)| Self(info).info()),
+            Value::VerbatimString { text, .. } => Some(ServerInfo(text)),
+            other => Self(other).text().ok().map(ServerInfo),
+        }
     }
 
     pub(super) fn text(self) -> Result<String, StoreError> {
