@@ -66,10 +66,9 @@ pub enum LeaseOutcome {
         lease: Lease,
         /// Segments of the progress.
         log: Vec<Vec<u8>>,
-        /// Fence of the lease under which the log was written; 0 without a log, and the fence of `lease` if the sample was answered and its
-        /// number is used again, without its log. A gateway may also have progress of the sample in memory, from an earlier lease. If the
-        /// fence of that earlier lease is not smaller than `log_fence`, no later owner has written to the log, and the progress in memory
-        /// is current.
+        /// Fence of the lease under which the log was last written, or was removed because the number of an answered sample is used again;
+        /// 0 without either. A gateway may also have progress of the sample in memory, from an earlier lease. This progress is current if
+        /// the fence of that lease is not smaller than `log_fence`.
         log_fence: u64,
     },
     /// Another gateway runs the sample that the request joins.

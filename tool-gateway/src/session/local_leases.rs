@@ -216,15 +216,17 @@ impl LocalLeases {
                 (number, before)
             }
         };
-        let sample = Sample::take(before, claimed, now);
+        let mut sample = Sample::take(before, claimed, now);
+        if is_reused {
+            sample.log.fence = sample.fence;
+        }
         let lease = Lease {
             request,
             sample: number,
             fence: sample.fence,
         };
         let SampleLog { segments, fence, .. } = &sample.log;
-        let log = segments.clone();
-        let log_fence = if is_reused { lease.fence } else { *fence };
+        let (log, log_fence) = (segments.clone(), *fence);
         samples.insert(number, sample);
         LeaseOutcome::Taken {
             lease,

@@ -10,8 +10,8 @@ pub(crate) struct ClaimedTurn {
     pub(crate) lease: Lease,
     /// Progress of an earlier process. The checkpoint of a complete turn has the answer.
     pub(crate) checkpoint: Option<Checkpoint>,
-    /// Fence of the lease under which the checkpoint was stored; 0 in a store that one gateway uses at a time. The fence of `lease` if the
-    /// sample is complete, or was answered and begins again.
+    /// Fence of the lease under which the checkpoint was stored, or was removed because the number of an answered sample is used again; 0 in
+    /// a store that one gateway uses at a time. For a complete sample, the fence of `lease`.
     pub(crate) stored_fence: u64,
 }
 

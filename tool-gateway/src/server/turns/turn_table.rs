@@ -59,22 +59,21 @@ struct FailedTurn {
 
 impl FailedTurn {
     /// Returns the checkpoint from which a request continues that has claimed a sample. The store has later steps if another gateway has
-    /// stored them, or if the turn has an answer. Otherwise, the store may lack the last steps of this process, whose write has failed.
+    /// stored them, if the turn has an answer, or if the number of the answered sample is used again, for a turn that begins anew. Otherwise,
+    /// the store may lack the last steps of this process, whose write has failed.
     fn latest(self, claimed: ClaimedTurn) -> Option<Box<Checkpoint>> {
         let ClaimedTurn {
             lease,
             checkpoint: stored,
             stored_fence,
         } = claimed;
-        // The number of a sample that another gateway has answered may be used again, for a turn that is separate from the failed one.
-        let is_same_turn = self.lease.sample == lease.sample && stored_fence != lease.fence;
-        let own = self.checkpoint.filter(|_| is_same_turn);
+        let own = self.checkpoint.filter(|_| self.lease.sample == lease.sample);
         let is_later =
             stored_fence > self.lease.fence || stored.as_ref().is_some_and(Checkpoint::is_complete);
-        if own.is_some() && !is_later {
-            return own;
+        if is_later {
+            return stored.map(Box::new);
         }
-        stored.map(Box::new).or(own)
+        own.or(stored.map(Box::new))
     }
 }
 

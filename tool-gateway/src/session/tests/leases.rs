@@ -208,6 +208,13 @@ async fn is_taken_once(one: Instance<'_>, two: Instance<'_>) {
     assert!(log.is_empty() && again.fence > lease.fence);
     // Its number is used again, and the progress of the first owner is not that of the new sample.
     assert_eq!((again.sample, log_fence), (lease.sample, again.fence));
+    // Also for the next owner, if the first one has written nothing.
+    two.release(again, false).await;
+    let (next, log, log_fence) = one.take_with_log_fence("once", true).await;
+    assert!(log.is_empty() && next.fence > again.fence);
+    assert_eq!((next.sample, log_fence), (lease.sample, again.fence));
+    one.release(next, false).await;
+    let (again, _) = two.take("once", true).await;
     // No client has received its answer.
     assert_eq!(two.append(again, 0, "again", true).await, Appended::Kept);
     let done = LeaseOutcome::Done {

@@ -36,8 +36,12 @@ local function take(number, is_reused)
   redis.call('HSET', sample, 'fence', fence, 'owner', instance, 'until', digits(now + ARGV[3]), 'client', digits(now + ARGV[4]))
   redis.call('HDEL', sample, 'done', 'seen')
   if is_reused then
-    redis.call('HDEL', sample, 'log_fence', 'log_restart', 'log_bytes', 'log_parts', 'key')
+    redis.call('HDEL', sample, 'log_restart', 'log_bytes', 'log_parts', 'key')
     redis.call('DEL', log)
+    if earlier > 0 then
+      -- The new sample has a new log, so that progress from earlier fences, in the memory of a gateway, is outdated.
+      redis.call('HSET', sample, 'log_fence', fence)
+    end
   end
   if idempotency_key ~= '' then
     redis.call('HSET', sample, 'key', idempotency_key)
@@ -49,9 +53,7 @@ local function take(number, is_reused)
   for _, kept in ipairs({ KEYS[1], sample, log }) do
     redis.call('PEXPIRE', kept, ARGV[5])
   end
-  -- A gateway that has progress of the answered turn in memory does not continue from there.
-  local log_fence = is_reused and earlier > 0 and fence or redis.call('HGET', sample, 'log_fence') or 0
-  return { 'taken', number, fence, redis.call('LRANGE', log, 0, -1), log_fence }
+  return { 'taken', number, fence, redis.call('LRANGE', log, 0, -1), redis.call('HGET', sample, 'log_fence') or 0 }
 end
 
 -- Gives a request the sample: 'held' while another instance has its lease.
