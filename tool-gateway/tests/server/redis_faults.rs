@@ -409,14 +409,28 @@ async fn program_with_warning(redis: &str) -> (Program, String) {
 }
 
 async fn until_ready(program: &Program) {
-    while !program.send(READY).await.starts_with("HTTP/1.1 200") {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let ready = async {
+        while !program.send(READY).await.starts_with("HTTP/1.1 200") {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), ready)
+        .await
+        .unwrap();
+}
+
+/// Returns a request for a turn.
+fn post() -> String {
+    let body = chat(false, "go").body.to_string();
+    let length = body.len();
+    format!(
+        "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
 }
 
 #[tokio::test]
-async fn redis_is_older_than_the_commands() {
-    let row = row("redis_is_older_than_the_commands");
+async fn redis_version_is_too_old() {
+    let row = row("redis_version_is_too_old");
     let Some(server) = RedisServer::start() else {
         return;
     };
@@ -427,6 +441,7 @@ async fn redis_is_older_than_the_commands() {
     });
     let (program, line) = program_with_warning(&proxy.url()).await;
     row.host_logs(&line);
+    row.client_sees(&reply(&program.send(&post()).await).await);
     row.client_sees(&reply(&program.send(READY).await).await);
     // The operator replaces the server.
     proxy.treat(|_| Treatment::Forward);
@@ -439,12 +454,7 @@ async fn redis_is_unreachable_at_the_start() {
     let free = free_port();
     let (program, line) = program_with_warning(&format!("redis://127.0.0.1:{free}")).await;
     row.host_logs(&line);
-    let body = chat(false, "go").body.to_string();
-    let length = body.len();
-    let post = format!(
-        "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
-    );
-    row.client_sees(&reply(&program.send(&post).await).await);
+    row.client_sees(&reply(&program.send(&post()).await).await);
     row.client_sees(&reply(&program.send(READY).await).await);
     let health = program.send(&READY.replace("readyz", "healthz")).await;
     assert!(health.starts_with("HTTP/1.1 200"), "{health}");
@@ -452,5 +462,5 @@ async fn redis_is_unreachable_at_the_start() {
         return;
     };
     until_ready(&program).await;
-    assert_eq!(reply(&program.send(&post).await).await.text(), "Hello.");
+    assert_eq!(reply(&program.send(&post()).await).await.text(), "Hello.");
 }

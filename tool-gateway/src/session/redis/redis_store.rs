@@ -134,7 +134,7 @@ impl RedisStore {
     ///
     /// # Errors
     ///
-    /// If Redis does not answer, or has an invalid secret.
+    /// If Redis does not answer, is older than 6.2, or has an invalid secret.
     pub async fn connect(&self) -> Result<(), StoreError> {
         self.check_server().await?;
         if self.secret.get().is_some() {
@@ -183,12 +183,21 @@ impl RedisStore {
             self.link.command(redis::cmd("PING")).await?;
             return Ok(());
         }
-        // The user may have no access to this command, which is no error of the store.
-        let info = self.link.command(redis::cmd("INFO")).await;
+        let info = match self.link.command(redis::cmd("INFO")).await {
+            Ok(info) => ScriptReply(info).info(),
+            // The user may have no access to this command, which is no error of the store.
+            Err(StoreError(error))
+                if ["NOPERM", "unknown command"]
+                    .iter()
+                    .any(|part| error.contains(part)) =>
+            {
+                None
+            }
+            Err(error) => return Err(error),
+        };
         self.link.command(redis::cmd("PING")).await?;
-        let info = info.ok().and_then(|info| ScriptReply(info).info());
-        let fact = |name| info.as_ref().and_then(|info| info.get(name));
-        if let Some(version) = fact("redis_version")
+        let field = |name| info.as_ref().and_then(|info| info.get(name));
+        if let Some(version) = field("redis_version")
             && major_and_minor(version).is_some_and(|version| version < MIN_VERSION)
         {
             let (major, minor) = MIN_VERSION;
@@ -197,7 +206,7 @@ impl RedisStore {
             )));
         }
         if self.is_checked.set(()).is_ok()
-            && let Some(policy) = fact("maxmemory_policy")
+            && let Some(policy) = field("maxmemory_policy")
             && policy != "noeviction"
         {
             tracing::warn!(
@@ -224,5 +233,23 @@ impl fmt::Debug for RedisStore {
             .field("name", &self.name)
             .field("ttl", &self.ttl)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_their_first_two_numbers() {
+        for old in ["6.0.20", "5.0", "6.1.999"] {
+            assert!(major_and_minor(old).unwrap() < MIN_VERSION, "{old}");
+        }
+        for new in ["6.2.0", "7.2.4", "8.0", "255.255.255"] {
+            assert!(major_and_minor(new).unwrap() >= MIN_VERSION, "{new}");
+        }
+        for unreadable in ["", "7", "6.x", "unstable"] {
+            assert_eq!(major_and_minor(unreadable), None, "{unreadable}");
+        }
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn invalid() -> StoreError {
     StoreError("Redis: unexpected reply of a script".to_owned())
 }
 
-/// Facts of a server as lines, each with a name, a colon and a value.
+/// Reply to `INFO`: lines of `name:value`.
 pub(super) struct ServerInfo(String);
 
 impl ServerInfo {
