@@ -74,11 +74,10 @@ fn program() -> Option<PathBuf> {
     found
 }
 
-/// Difference between the port of a server for the other servers of its cluster and its port for clients. Redis 6.2 has no option for the
-/// former port.
-const CLUSTER_PORTS: u16 = 10_000;
+/// Offset of the cluster bus port from the client port. Redis 6.2 has no `cluster-port`.
+const CLUSTER_BUS_OFFSET: u16 = 10_000;
 
-/// Returns a port on which nothing listens, nor on the port that such a server of a cluster has for the other servers.
+/// Returns a free port whose cluster bus port is free, too.
 pub fn free_port() -> u16 {
     // Below the ports that the system gives to connections, of which one may take the port before the server does. Processes with close ids
     // have other ports.
@@ -87,8 +86,8 @@ pub fn free_port() -> u16 {
     let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
     loop {
         let number = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        let port = u16::try_from(10_000 + number % u32::from(CLUSTER_PORTS)).unwrap();
-        if is_free(port) && is_free(port + CLUSTER_PORTS) {
+        let port = u16::try_from(10_000 + number % u32::from(CLUSTER_BUS_OFFSET)).unwrap();
+        if is_free(port) && is_free(port + CLUSTER_BUS_OFFSET) {
             return port;
         }
     }

@@ -76,7 +76,7 @@ impl LargeRequests {
     where
         F: Future<Output: Send + 'static>,
     {
-        // Not an `async fn`, whose future has room for the arguments beside the awaited future: every request has two of these futures.
+        // The future of an `async fn` would have room for `work` beside the future that `work` returns. Every request has two of these futures.
         if bytes <= LARGE {
             return Either::Left(work());
         }

@@ -223,8 +223,7 @@ impl WholeMessage {
         })
     }
 
-    /// Parses the counters of the message. They are not kept as a map, which takes as much memory as a short message: turns are kept with
-    /// their messages.
+    /// Parses the counters of the message. A map takes as much memory as a short message, and ended turns keep their messages.
     pub(crate) fn usage(&self) -> Map<String, Value> {
         let usage = self.usage.map(|usage| usage.slice(&self.text));
         usage.and_then(usage::read).unwrap_or_default()

@@ -13,11 +13,11 @@ pub(crate) struct SharedDeadline {
 
 #[derive(Debug, Default)]
 struct PausableDeadline {
-    /// The deadline, without the time since the start of the current pauses.
+    /// The deadline, not yet extended by the current pauses.
     deadline: Option<Instant>,
     /// Number of current pauses. A layer may send a call to several services at once, and each of them may pause the deadline.
     pauses: usize,
-    /// Start of the first of the current pauses by tokio's clock, which the deadline uses.
+    /// Start of the earliest current pause by tokio's clock, which the deadline uses.
     paused_at: Option<tokio::time::Instant>,
 }
 

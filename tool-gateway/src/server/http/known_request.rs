@@ -187,8 +187,8 @@ impl LookupTime {
         Self((shared.store.reach() == Reach::Shared).then_some(LOOKUP_TIME))
     }
 
-    /// Runs look-ups in the time that is left. The caller pins them, since a future as an argument would be twice in the future of this
-    /// method: as argument and as awaited.
+    /// Runs look-ups in the time that is left. The caller pins them, since a future that is passed by value is stored twice: as the argument,
+    /// and while it is awaited.
     pub(super) async fn limit<T>(
         &mut self,
         lookups: Pin<&mut impl Future<Output = Result<T, StoreError>>>,

@@ -34,7 +34,7 @@ if state == 'new' then
   })
   return { 'kept' }
 elseif state == 'kept' then
-  -- This write makes `WAIT` on a new connection wait for the earlier writes, too.
+  -- Since Redis 7.2, `WAIT` waits only for the writes of its connection, which may be a new one.
   redis.call('PEXPIRE', KEYS[3], ARGV[7])
 end
 return { state, detail }

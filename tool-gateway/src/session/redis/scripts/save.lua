@@ -34,7 +34,7 @@ if revision < (first_turn(session) or math.huge) then
   revision = 0
 end
 if revision > 0 and stored[2] == token then
-  -- The answer of this operation was lost. This write makes `WAIT` on a new connection wait for the earlier writes, too.
+  -- The answer of this operation was lost. Since Redis 7.2, `WAIT` waits only for the writes of its connection, which may be a new one.
   redis.call('PEXPIRE', KEYS[1], kept)
   return { 'saved', revision }
 end
