@@ -206,7 +206,7 @@ async fn is_taken_once(one: Instance<'_>, two: Instance<'_>) {
     // An equal request that is not a retry is another sample.
     let (again, log, log_fence) = two.take_with_log_fence("once", false).await;
     assert!(log.is_empty() && again.fence > lease.fence);
-    // Its number is used again, and the progress of the first owner is not that of the new sample.
+    // Its number is used again, and progress of the first owner is outdated.
     assert_eq!((again.sample, log_fence), (lease.sample, again.fence));
     // Also for the next owner, if the first one has written nothing.
     two.release(again, false).await;
