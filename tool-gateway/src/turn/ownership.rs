@@ -166,11 +166,16 @@ pub(crate) struct ClassifiedTools {
     pub(crate) definitions: Option<String>,
 }
 
+/// Description of an external tool without one.
+const NO_DESCRIPTION: &str = "\"\"";
+
+/// Schema of an external tool without one.
+const NO_SCHEMA: &str = r#"{"type":"object","properties":{}}"#;
+
 /// A tool that the client declares.
 struct RequestTool<'a> {
     text: &'a str,
-    fields: Object<'a>,
-    name: String,
+    name: Cow<'a, str>,
     is_custom: bool,
     has_description: bool,
     has_schema: bool,
@@ -185,7 +190,8 @@ impl<'a> RequestTool<'a> {
             schema, description, ..
         } = internal;
         let mut text = String::new();
-        self.fields.write(&mut text, |name, value| match name {
+        let fields = Object::from_json(self.text).unwrap_or_default();
+        fields.write(&mut text, |name, value| match name {
             "input_schema" => Some(Change::To(schema)),
             "description" if value == "null" => Some(Change::To(description)),
             _ => Some(Change::Keep),
@@ -203,12 +209,24 @@ impl<'a> RequestTool<'a> {
     fn filled_in(&self) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(self.text);
         if !self.has_description {
-            text = with_field(&text, "description", "\"\"").into();
+            text = with_field(&text, "description", NO_DESCRIPTION).into();
         }
         if !self.has_schema {
-            text = with_field(&text, "input_schema", r#"{"type":"object","properties":{}}"#).into();
+            text = with_field(&text, "input_schema", NO_SCHEMA).into();
         }
         text
+    }
+
+    /// Returns an upper bound of the size with the fields that the API requires.
+    fn max_filled_in(&self) -> usize {
+        let mut size = self.text.len();
+        if !self.has_description {
+            size += r#","description":"#.len() + NO_DESCRIPTION.len();
+        }
+        if !self.has_schema {
+            size += r#","input_schema":"#.len() + NO_SCHEMA.len();
+        }
+        size
     }
 }
 
@@ -228,7 +246,7 @@ pub(crate) struct OfferedTools<'a> {
 
 /// Classifies the tools of a request.
 pub(crate) fn classify<'a>(
-    declared: impl Iterator<Item = &'a str>,
+    declared: walk::Items<'a>,
     offered: &OfferedTools<'a>,
 ) -> Result<ClassifiedTools, ApiError> {
     let OfferedTools {
@@ -239,25 +257,24 @@ pub(crate) fn classify<'a>(
         ..
     } = *offered;
     let mut missing = BTreeSet::new();
-    let mut all = Vec::new();
+    let mut all = Vec::with_capacity(declared.capacity());
     for (index, text) in declared.enumerate() {
         let fields = Object::from_json(text)
             .ok_or_else(|| ApiError::invalid(format!("tools.{index}: expected an object")))?;
         let [kind, name, description, schema] =
             fields.get_all(["type", "name", "description", "input_schema"]);
         let is_custom = kind.is_none_or(|kind| kind == "null" || kind == "\"custom\"");
-        let name = name.and_then(walk::string).unwrap_or_default().into_owned();
+        let name = name.and_then(walk::string).unwrap_or_default();
         let internal_name = ownership.internal_name(&name);
         let internal = tools.iter().find(|tool| {
             is_custom && tool.name() == internal_name && is_internal(&name, schema, tool, offered)
         });
         if internal.is_none() && is_custom && is_missing(&name, schema, offered) {
-            missing.insert(name);
+            missing.insert(name.into_owned());
             continue;
         }
         all.push(RequestTool {
             text,
-            fields,
             name,
             is_custom,
             has_description: description.is_some(),
@@ -278,15 +295,17 @@ pub(crate) fn classify<'a>(
     let added: Vec<_> = tools.iter().filter(|tool| is_added(tool.name())).collect();
     if added.is_empty() && missing.is_empty() && declared.iter().all(|tool| tool.internal.is_none()) {
         // The turn may be driven all the same, with the client's tools alone.
-        let external: BTreeSet<String> = declared.into_iter().map(|tool| tool.name).collect();
+        let names = declared.into_iter().map(|tool| tool.name.into_owned());
+        let external: BTreeSet<String> = names.collect();
         return Ok(ClassifiedTools {
             external: external.into(),
             ..ClassifiedTools::default()
         });
     }
-    let texts = declared.iter().map(|tool| tool.text);
-    let texts = texts.chain(added.iter().map(|tool| &*tool.text));
-    let mut list = String::with_capacity(2 + texts.map(|text| text.len() + 1).sum::<usize>());
+    let sizes = declared.iter().map(RequestTool::max_filled_in);
+    let sizes = sizes.chain(added.iter().map(|tool| tool.text.len()));
+    // A text that grows takes up to three times its size.
+    let mut list = String::with_capacity(2 + sizes.map(|size| size + 1).sum::<usize>());
     list.push('[');
     let mut push = |text: &str| {
         if list.len() > 1 {
@@ -305,15 +324,20 @@ pub(crate) fn classify<'a>(
         push(&tool.text);
     }
     list.push(']');
-    let (internal, external): (Vec<_>, Vec<_>) =
-        declared.into_iter().partition(|tool| tool.internal.is_some());
-    let names = |tools: Vec<RequestTool<'_>>| tools.into_iter().map(|tool| tool.name).collect();
-    let (declared, external): (BTreeSet<String>, BTreeSet<String>) = (names(internal), names(external));
-    let mut internal = declared.clone();
+    let mut external = BTreeSet::new();
+    let mut declared_internal = BTreeSet::new();
+    for tool in declared {
+        let names = match tool.internal {
+            Some(_) => &mut declared_internal,
+            None => &mut external,
+        };
+        names.insert(tool.name.into_owned());
+    }
+    let mut internal = declared_internal.clone();
     internal.extend(added.iter().map(|tool| tool.name().to_owned()));
     Ok(ClassifiedTools {
         internal: Arc::new(internal),
-        declared,
+        declared: declared_internal,
         external: Arc::new(external),
         missing,
         definitions: Some(list),
@@ -396,15 +420,9 @@ mod tests {
     }
 
     fn classified(declared: &Value, offer: Offer, ownership: &Ownership) -> (Vec<String>, Value) {
-        let texts: Vec<String> = declared
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(Value::to_string)
-            .collect();
-        let texts = texts.iter().map(String::as_str);
+        let list = declared.to_string();
         let tools = classify(
-            texts,
+            walk::items(&list),
             &offered(&[Arc::new(InternalTool::new(note()))], offer, ownership),
         )
         .unwrap();
@@ -434,7 +452,8 @@ mod tests {
             let tools = std::slice::from_ref(&tool);
             let ownership = Ownership::by_schema();
             let offered = offered(tools, Offer::Declared, &ownership);
-            let classified = classify([declared].into_iter(), &offered).unwrap();
+            let list = format!("[{declared}]");
+            let classified = classify(walk::items(&list), &offered).unwrap();
             assert_eq!(*classified.internal, BTreeSet::from(["Find".to_owned()]));
             let sent = classified.definitions.unwrap_or_else(|| format!("[{declared}]"));
             let sent: Value = serde_json::from_str(&sent).unwrap();
@@ -480,15 +499,10 @@ mod tests {
     #[test]
     fn a_missing_tool_of_a_server_is_left_out_and_never_the_clients() {
         let missing = |declared: &Value, ownership: &Ownership| {
-            let texts: Vec<String> = declared
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(Value::to_string)
-                .collect();
+            let list = declared.to_string();
             let tools = [Arc::new(InternalTool::new(note()))];
             let offered = offered(&tools, Offer::Declared, ownership);
-            let found = classify(texts.iter().map(String::as_str), &offered).unwrap();
+            let found = classify(walk::items(&list), &offered).unwrap();
             let sent: Vec<Value> = found.definitions.map_or_else(
                 || declared.as_array().unwrap().clone(),
                 |text| serde_json::from_str(&text).unwrap(),

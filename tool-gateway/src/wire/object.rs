@@ -157,7 +157,7 @@ impl<'a> Object<'a> {
     /// Returns the capacity for a list of the fields. The fields of a large object are counted first, since a growing list takes up to
     /// three times its size.
     pub(super) fn capacity(self) -> usize {
-        if self.0.len() > LARGE {
+        if self.0.len() > walk::LARGE {
             self.fields().count()
         } else {
             8
@@ -212,9 +212,6 @@ impl<'a> Object<'a> {
         out.push('}');
     }
 }
-
-/// Size of a text in bytes from which its parts are counted before a list of them is allocated.
-pub(super) const LARGE: usize = 64 << 10;
 
 /// Returns the range of a part in its text.
 pub(crate) fn place(text: &str, part: &str) -> Range<usize> {

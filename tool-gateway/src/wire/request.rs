@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 
 use super::error::ApiError;
 use super::message::{Blocks, Message, TextRange};
-use super::object::{LARGE, Object, push_name, push_quoted_name};
+use super::object::{Object, push_name, push_quoted_name};
 use super::walk::{self, Field};
 
 /// The body of a request. The request owns the text of the body, which is received once and moved into the turn. Unchanged parts keep their
@@ -82,11 +82,9 @@ impl MessagesRequest {
         }
         let texts = list(messages, "messages")?
             .ok_or_else(|| ApiError::invalid("messages: missing; expected a list of messages"))?;
-        let mut messages = Vec::new();
-        if texts.len() > LARGE {
-            messages.reserve_exact(walk::items(texts).count());
-        }
-        for (index, message) in walk::items(texts).enumerate() {
+        let items = walk::items(texts);
+        let mut messages = Vec::with_capacity(items.capacity());
+        for (index, message) in items.enumerate() {
             let message = Message::parse(&body, message);
             messages.push(message.map_err(|error| ApiError::invalid(format!("messages.{index}: {error}")))?);
         }

@@ -32,6 +32,22 @@ pub(crate) struct Items<'a> {
     rest: &'a str,
 }
 
+/// Size of a text in bytes from which its parts are counted before a list of them is allocated. The parts of a shorter text take little
+/// memory.
+pub(super) const LARGE: usize = 256 << 10;
+
+impl Items<'_> {
+    /// Returns the capacity for a list of the items. The items of a large list are counted first, since a growing list takes up to three
+    /// times its size.
+    pub(crate) fn capacity(&self) -> usize {
+        if self.rest.len() > LARGE {
+            self.clone().count()
+        } else {
+            0
+        }
+    }
+}
+
 impl<'a> Iterator for Items<'a> {
     type Item = &'a str;
 
