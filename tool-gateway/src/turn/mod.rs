@@ -1,8 +1,9 @@
 //! A turn, from a request to the client's message, with the hidden rounds between them. Modules here do no I/O.
 
 pub(crate) mod ownership;
-pub(crate) mod upstream_request;
 pub(crate) mod thinking;
+pub(crate) mod round_messages;
+pub(crate) mod upstream_request;
 pub(crate) mod restore;
 mod client_schemas;
 mod forced_nulls;

@@ -10,7 +10,8 @@ use crate::session::record::{Call, Origin, Owner, SystemMessage, TrueMessage, Tu
 use crate::session::texts::{BegunEnd, Divided, ends_in_visible};
 use crate::wire::block::{Block, BlockText};
 use crate::wire::error::ApiError;
-use crate::wire::message::{push_message, push_text};
+use crate::wire::message::Message;
+use crate::wire::message_list::MessageList;
 use crate::wire::object::{push_string, set_field};
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
@@ -33,8 +34,7 @@ pub(crate) fn deferred(recognized: &Recognized) -> Vec<Call> {
 /// Transcript for the upstream.
 #[derive(Debug, Default)]
 pub(crate) struct Restored {
-    /// Messages as the text of a list, without its brackets.
-    pub(crate) messages: String,
+    pub(crate) messages: MessageList,
     /// Whether the client's last message answers a turn in which the gateway ran calls.
     pub(crate) continues_internal: bool,
     /// Whether thinking blocks were removed after the user's last text. The API accepts such messages with thinking off only.
@@ -80,8 +80,7 @@ pub(crate) fn restore(
         request,
         systems: by_group,
         added: Vec::new(),
-        // A text that grows takes up to three times its size.
-        text: String::with_capacity(request.messages_len()),
+        messages: MessageList::default(),
         prior: Vec::new(),
         prior_visible: Vec::new(),
         begun: None,
@@ -100,9 +99,9 @@ pub(crate) fn restore(
     let end = recognized.groups.len();
     for index in 0..end {
         if without_thinking_to == Some(index)
-            && let Some(text) = without_thinking(&transcript.text)
+            && let Some(text) = without_thinking(&transcript.messages.to_text(request))
         {
-            transcript.text = text;
+            transcript.messages = MessageList::from_text(text);
         }
         let form = GroupForm::new(recognized, index);
         match form {
@@ -129,7 +128,7 @@ pub(crate) fn restore(
     }
     let systems = transcript.systems.into_values().flatten().chain(transcript.added);
     Ok(Restored {
-        messages: transcript.text,
+        messages: transcript.messages,
         continues_internal: end
             .checked_sub(1)
             .is_some_and(|last| continues_internal(recognized, last)),
@@ -174,7 +173,7 @@ struct Transcript<'r> {
     systems: BTreeMap<usize, Systems>,
     /// New system messages within the known history, in the order in which they were sent upstream.
     added: Systems,
-    text: String,
+    messages: MessageList,
     prior: Vec<TrueMessage>,
     prior_visible: Vec<Origin>,
     begun: Option<BegunEnd>,
@@ -198,10 +197,10 @@ impl Transcript<'_> {
             begun.retain(|block| !block.is_thinking());
         }
         if !begun.is_empty() {
-            push_message(&mut self.text, &Role::Assistant, &begun);
+            self.messages.push_written(&Role::Assistant, &begun);
         }
         for message in marked(turn, rest) {
-            push_message(&mut self.text, &message.role, &message.blocks);
+            self.messages.push_written(&message.role, &message.blocks);
         }
         if self.is_last(index) {
             self.begun = turn.begun;
@@ -218,7 +217,7 @@ impl Transcript<'_> {
     ) -> Result<(), ApiError> {
         let called = last_message(self.recognized, index - 1);
         let blocks = blocks_of(self.recognized, self.request, index);
-        push_results(&mut self.text, turn, blocks, called, run)?;
+        push_results(&mut self.messages, turn, blocks, called, run)?;
         self.push_systems(index, |_, _| true);
         Ok(())
     }
@@ -235,16 +234,11 @@ impl Transcript<'_> {
         let mut inside = inside.into_iter().peekable();
         for at in messages {
             while let Some(system_at) = inside.next_if(|system_at| *system_at < at) {
-                if let Some(system) = self.request.message_text(system_at) {
-                    push_text(&mut self.text, system);
-                }
+                self.messages.push_sent(system_at);
             }
-            let (Some(message), Some(text)) = (self.request.messages.get(at), self.request.message_text(at))
-            else {
-                continue;
-            };
-            push_text(&mut self.text, text);
-            self.is_prior_sent = self.is_last(index) && message.is_assistant();
+            self.messages.push_sent(at);
+            let message = self.request.messages.get(at);
+            self.is_prior_sent = self.is_last(index) && message.is_some_and(Message::is_assistant);
         }
         if self.is_prior_sent {
             let blocks = blocks_of(self.recognized, self.request, index);
@@ -256,18 +250,14 @@ impl Transcript<'_> {
     fn push_systems(&mut self, index: usize, is_due: impl Fn(usize, &SystemMessage) -> bool) {
         let here = self.systems.get(&index).into_iter().flatten();
         for (at, _) in here.filter(|(at, system)| is_due(*at, system)) {
-            if let Some(message) = self.request.message_text(*at) {
-                push_text(&mut self.text, message);
-            }
+            self.messages.push_sent(*at);
         }
     }
 
     /// Writes the new system messages within the known history, and records their positions.
     fn push_added(&mut self, added: &Systems, index: usize) {
         for (at, system) in added {
-            if let Some(message) = self.request.message_text(*at) {
-                push_text(&mut self.text, message);
-            }
+            self.messages.push_sent(*at);
             self.added.push((
                 *at,
                 SystemMessage {
@@ -454,7 +444,7 @@ fn results<'b>(
 
 /// Writes the user message after a suspended turn: all results in the order of the calls, then the client's other blocks.
 fn push_results<'b>(
-    out: &mut String,
+    messages: &mut MessageList,
     turn: &Turn,
     blocks: impl Iterator<Item = BlockText<'b>> + Clone,
     index: usize,
@@ -474,10 +464,11 @@ fn push_results<'b>(
         ),
     });
     let rest = blocks.filter(|block| !is_result(block));
-    let message = calls
+    let message: Vec<_> = calls
         .map(ResultsBlock::Result)
-        .chain(rest.map(ResultsBlock::Other));
-    push_message(out, &Role::User, message);
+        .chain(rest.map(ResultsBlock::Other))
+        .collect();
+    messages.push_written(&Role::User, &message);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //! force a tool in every round, the container of the last round, and without thinking after thinking blocks were removed.
 
 use crate::turn::ownership::ClassifiedTools;
+use crate::turn::round_messages::RoundMessages;
 use crate::wire::context_management::without_clear_thinking;
 use crate::wire::fields::ObjectText;
 use crate::wire::object::{Change, Object, set_field};
@@ -10,8 +11,7 @@ use crate::wire::request::MessagesRequest;
 /// Round of a turn, for the body of its request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AskedRound<'r> {
-    /// Messages as the text of a list without brackets.
-    pub(crate) messages: &'r str,
+    pub(crate) messages: RoundMessages<'r>,
     /// Whether the model answers calls that the gateway ran.
     pub(crate) is_after_internal: bool,
     /// Container of the upstream's code execution in earlier rounds.
@@ -50,7 +50,7 @@ pub(crate) fn body(request: &MessagesRequest, tools: &ClassifiedTools, round: &A
         Some(None) => left_out.push("context_management"),
         None => {}
     }
-    request.with(round.messages, &changes, &left_out)
+    request.with(&round.messages, &changes, &left_out)
 }
 
 /// Returns whether a request asks for thinking.

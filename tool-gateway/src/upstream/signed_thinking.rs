@@ -54,7 +54,7 @@ pub(super) fn without_signed_thinking(body: &[u8]) -> Option<String> {
         Some(None) => left_out.push("context_management"),
         None => {}
     }
-    Some(request.with(&messages, &changes, &left_out))
+    Some(request.with(messages.as_str(), &changes, &left_out))
 }
 
 #[cfg(test)]

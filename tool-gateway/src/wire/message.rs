@@ -44,6 +44,14 @@ impl TextRange {
         text.get(self.start as usize..self.end as usize)
             .unwrap_or_default()
     }
+
+    /// Returns the range from the start of this range to the end of a later one.
+    fn through(self, later: Self) -> Self {
+        Self {
+            start: self.start,
+            end: later.end,
+        }
+    }
 }
 
 impl Message {
@@ -66,6 +74,11 @@ impl Message {
     /// Returns the text of the message in its body, unchanged.
     pub(crate) fn text<'b>(&self, body: &'b str) -> &'b str {
         self.text.slice(body)
+    }
+
+    /// Returns the text of the body from this message to a later one.
+    pub(super) fn text_through<'b>(&self, later: &Self, body: &'b str) -> &'b str {
+        self.text.through(later.text).slice(body)
     }
 
     /// Returns the blocks of the message in its body. Content that is a string is one text block.

@@ -13,6 +13,7 @@ pub(crate) mod role;
 pub(crate) mod usage;
 pub(crate) mod message;
 pub(crate) mod request;
+pub(crate) mod message_list;
 pub(crate) mod caps;
 pub(crate) mod delta;
 pub(crate) mod block_builder;

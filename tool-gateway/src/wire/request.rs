@@ -1,11 +1,33 @@
 //! [`MessagesRequest`]: the body of `POST /v1/messages` and of `count_tokens`.
 
+use std::ops::RangeInclusive;
+
 use axum::http::StatusCode;
 
 use super::error::ApiError;
 use super::message::{Blocks, Message, TextRange};
 use super::object::{Object, push_name, push_quoted_name};
 use super::walk::{self, Field};
+
+/// Messages that replace the messages of a request.
+pub(crate) trait MessagesText {
+    /// Returns an upper bound of the size in bytes. A text that grows takes up to three times its size.
+    fn max_len(&self) -> usize;
+
+    /// Appends the messages to `out`, which ends with the opening bracket of their list.
+    fn write(&self, out: &mut String);
+}
+
+/// The text of a list without its brackets.
+impl MessagesText for str {
+    fn max_len(&self) -> usize {
+        self.len()
+    }
+
+    fn write(&self, out: &mut String) {
+        out.push_str(self);
+    }
+}
 
 /// The body of a request. The request owns the text of the body, which is received once and moved into the turn. Unchanged parts keep their
 /// bytes.
@@ -138,6 +160,14 @@ impl MessagesRequest {
         self.messages.get(index).map(|message| message.text(&self.body))
     }
 
+    /// Returns the text of consecutive messages, unchanged.
+    pub(super) fn messages_text(&self, indexes: RangeInclusive<usize>) -> &str {
+        let first = self.messages.get(*indexes.start());
+        let last = self.messages.get(*indexes.end());
+        let messages = first.zip(last);
+        messages.map_or("", |(first, last)| first.text_through(last, &self.body))
+    }
+
     /// Returns the blocks of a message of this request.
     pub(crate) fn blocks(&self, message: &Message) -> Blocks<'_> {
         message.blocks(&self.body)
@@ -175,14 +205,18 @@ impl MessagesRequest {
         self.get("stream") == Some("true")
     }
 
-    /// Builds the body with other messages, other values of some fields, and without some fields. Missing fields are appended. `messages`
-    /// is the text of the list without brackets.
-    pub(crate) fn with(&self, messages: &str, changes: &[(&str, &str)], left_out: &[&str]) -> String {
+    /// Builds the body with other messages, other values of some fields, and without some fields. Missing fields are appended.
+    pub(crate) fn with<M: MessagesText + ?Sized>(
+        &self,
+        messages: &M,
+        changes: &[(&str, &str)],
+        left_out: &[&str],
+    ) -> String {
         let added: usize = changes
             .iter()
             .map(|(name, text)| name.len() + text.len() + 4)
             .sum();
-        let mut body = String::with_capacity(self.settings_len() + messages.len() + added);
+        let mut body = String::with_capacity(self.settings_len() + messages.max_len() + added);
         body.push('{');
         let mut has = vec![false; changes.len()];
         for part in &self.fields {
@@ -200,7 +234,11 @@ impl MessagesRequest {
                     *has = true;
                     body.push_str(text);
                 }
-                (None, FieldContent::Messages) => push_list(&mut body, [messages]),
+                (None, FieldContent::Messages) => {
+                    body.push('[');
+                    messages.write(&mut body);
+                    body.push(']');
+                }
                 (None, FieldContent::Tools) if self.tools.is_some() => push_list(&mut body, self.tools()),
                 (None, _) => body.push_str(field.value),
             }

@@ -32,7 +32,7 @@ impl Drive<'_> {
             let is_thinking_off = self.conversation.lacks_thinking();
             let body = in_place(self.job.request.len(), || {
                 let round = AskedRound {
-                    messages: &self.conversation.messages(),
+                    messages: self.conversation.messages(&self.job.request),
                     is_after_internal: self.conversation.restored.continues_internal
                         || self.machine.has_internal_round(),
                     container: self.machine.container(),
@@ -81,8 +81,9 @@ impl Drive<'_> {
             let is_repeated = parts.status == StatusCode::BAD_REQUEST
                 && self.conversation.refused_thinking.is_none()
                 && thinking::is_refused(&body)
-                && (thinking::without_thinking(&self.conversation.messages()).is_some()
-                    || (!is_thinking_off && upstream_request::asks_for_thinking(&self.job.request)));
+                && (in_place(self.job.request.len(), || {
+                    self.conversation.messages(&self.job.request).have_thinking()
+                }) || (!is_thinking_off && upstream_request::asks_for_thinking(&self.job.request)));
             if !is_repeated {
                 return Ok(Some(RunEnd::Failed {
                     status: parts.status,

@@ -39,6 +39,7 @@ use crate::session::recognize::Recognized;
 use crate::session::record::{Call, SessionId};
 use crate::turn::ownership::ClassifiedTools;
 use crate::turn::restore;
+use crate::turn::round_messages::RoundMessages;
 use crate::turn::upstream_request::{self, AskedRound};
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
@@ -379,7 +380,12 @@ fn counted(shared: &Shared, request: ParsedRequest) -> Result<ReadRequest<String
         let results = restore::deferred(&recognized).into_iter().map(empty).collect();
         let restored = restore::restore(&shared.secret, &recognized, &request, &results)?;
         let round = AskedRound {
-            messages: &restored.messages,
+            messages: RoundMessages {
+                request: &request,
+                restored: &restored.messages,
+                asked: &[],
+                refused_thinking: None,
+            },
             is_after_internal: restored.continues_internal,
             container: None,
             is_thinking_off: restored.lacks_thinking,

@@ -60,7 +60,7 @@ impl RequestHandler {
             let results = deferred.iter().map(|call| (call.id(), internal_result(*call)));
             let results: HashMap<String, Block> = results.collect();
             let restored = restore::restore(&self.key, &recognized, &request, &results).unwrap();
-            assert_eq!(restored.messages, conversation.transcript);
+            assert_eq!(restored.messages.to_text(&request), conversation.transcript);
             let Some((first, rest)) = deferred.split_first() else {
                 return (recognized, restored);
             };
