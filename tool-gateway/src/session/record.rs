@@ -103,7 +103,7 @@ pub struct Turn {
     /// Calls of the last true message in their order, if the client has to send the result of any of them.
     pub(crate) calls: Vec<Call>,
     /// System messages between other messages, as the upstream received them.
-    pub(crate) systems: Vec<SystemMessage>,
+    pub(crate) systems: Arc<[SystemMessage]>,
     /// Values that the session's tools receive as `SessionState`, after this turn.
     pub(crate) state: Map<String, Value>,
     /// Digest of the gateway's tools in the turn; `None` if the tools never change.
@@ -294,9 +294,9 @@ pub(crate) enum Owner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SystemMessage {
     /// Number of the client's groups before the message.
-    pub(crate) groups_before: usize,
+    pub(crate) groups_before: u32,
     /// Number of groups before the message in the true transcript.
-    pub(crate) sent_after: usize,
+    pub(crate) sent_after: u32,
     pub(crate) digest: Digest,
 }
 

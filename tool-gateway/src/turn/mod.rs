@@ -4,6 +4,7 @@ pub(crate) mod ownership;
 pub(crate) mod thinking;
 pub(crate) mod round_messages;
 pub(crate) mod upstream_request;
+mod system_messages;
 pub(crate) mod restore;
 mod client_schemas;
 mod forced_nulls;

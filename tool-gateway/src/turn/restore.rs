@@ -1,9 +1,11 @@
 //! True transcript: the earlier messages of a request in the upstream's form, followed by the new messages.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
+use super::system_messages::SystemMessages;
 use super::thinking::without_thinking;
-use crate::session::chain::{ChainKey, Digest};
+use crate::session::chain::ChainKey;
 use crate::session::message_groups::Group;
 use crate::session::recognize::Recognized;
 use crate::session::record::{Call, Origin, Owner, SystemMessage, TrueMessage, Turn};
@@ -39,7 +41,7 @@ pub(crate) struct Restored {
     pub(crate) continues_internal: bool,
     /// Whether thinking blocks were removed after the user's last text. The API accepts such messages with thinking off only.
     pub(crate) lacks_thinking: bool,
-    pub(crate) systems: Vec<SystemMessage>,
+    pub(crate) systems: Arc<[SystemMessage]>,
     /// Stored messages that the answer continues, if the request ends with a known message of the model.
     pub(crate) prior: Vec<TrueMessage>,
     pub(crate) prior_visible: Vec<Origin>,
@@ -70,16 +72,10 @@ pub(crate) fn restore(
     request: &MessagesRequest,
     run: &HashMap<String, Block>,
 ) -> Result<Restored, ApiError> {
-    let (systems, added) = locate_systems(key, recognized, request);
-    let mut by_group: BTreeMap<usize, Systems> = BTreeMap::new();
-    for (at, system) in systems {
-        by_group.entry(system.sent_after).or_default().push((at, system));
-    }
     let mut transcript = Transcript {
         recognized,
         request,
-        systems: by_group,
-        added: Vec::new(),
+        systems: SystemMessages::locate(key, recognized, request),
         messages: MessageList::default(),
         prior: Vec::new(),
         prior_visible: Vec::new(),
@@ -114,7 +110,7 @@ pub(crate) fn restore(
             }
         }
         if added_at == Some(index) {
-            transcript.push_added(&added, index);
+            transcript.push_added(index);
         }
         match form {
             GroupForm::Replaced(turn) => transcript.push_known(index, turn),
@@ -124,16 +120,15 @@ pub(crate) fn restore(
     }
     transcript.push_systems(end, |_, _| true);
     if added_at.is_some_and(|at| at >= end) {
-        transcript.push_added(&added, end);
+        transcript.push_added(end);
     }
-    let systems = transcript.systems.into_values().flatten().chain(transcript.added);
     Ok(Restored {
         messages: transcript.messages,
         continues_internal: end
             .checked_sub(1)
             .is_some_and(|last| continues_internal(recognized, last)),
         lacks_thinking: without_thinking_to.is_some_and(|turn| !has_user_text(recognized, request, turn + 1)),
-        systems: systems.map(|(_, system)| system).collect(),
+        systems: transcript.systems.into_records(),
         prior: transcript.prior,
         prior_visible: transcript.prior_visible,
         begun: transcript.begun,
@@ -169,10 +164,7 @@ impl<'t> GroupForm<'t> {
 struct Transcript<'r> {
     recognized: &'r Recognized,
     request: &'r MessagesRequest,
-    /// System messages by the number of groups before them in the upstream request.
-    systems: BTreeMap<usize, Systems>,
-    /// New system messages within the known history, in the order in which they were sent upstream.
-    added: Systems,
+    systems: SystemMessages,
     messages: MessageList,
     prior: Vec<TrueMessage>,
     prior_visible: Vec<Origin>,
@@ -226,10 +218,10 @@ impl Transcript<'_> {
         let group = self.recognized.groups.get(index).into_iter();
         let messages = group.flat_map(|group| group.indexes(self.request));
         let first = self.first_message(index);
-        let here = self.systems.get(&index).into_iter().flatten();
+        let here = self.systems.after(index);
         let inside: Vec<usize> = here
             .filter(|(at, system)| is_inside(first, *at, system))
-            .map(|(at, _)| *at)
+            .map(|(at, _)| at)
             .collect();
         let mut inside = inside.into_iter().peekable();
         for at in messages {
@@ -248,23 +240,16 @@ impl Transcript<'_> {
 
     /// Writes the system messages that are due after `index` groups.
     fn push_systems(&mut self, index: usize, is_due: impl Fn(usize, &SystemMessage) -> bool) {
-        let here = self.systems.get(&index).into_iter().flatten();
+        let here = self.systems.after(index);
         for (at, _) in here.filter(|(at, system)| is_due(*at, system)) {
-            self.messages.push_sent(*at);
+            self.messages.push_sent(at);
         }
     }
 
     /// Writes the new system messages within the known history, and records their positions.
-    fn push_added(&mut self, added: &Systems, index: usize) {
-        for (at, system) in added {
-            self.messages.push_sent(*at);
-            self.added.push((
-                *at,
-                SystemMessage {
-                    sent_after: index,
-                    ..*system
-                },
-            ));
+    fn push_added(&mut self, index: usize) {
+        for at in self.systems.place_added(index) {
+            self.messages.push_sent(at);
         }
     }
 }
@@ -302,55 +287,6 @@ fn has_user_text(recognized: &Recognized, request: &MessagesRequest, from: usize
         let mut blocks = blocks_of(recognized, request, index);
         blocks.any(|block| !block.object().is("type", "tool_result"))
     })
-}
-
-/// System messages with their indexes in the request.
-type Systems = Vec<(usize, SystemMessage)>;
-
-/// Locates the system messages. Returns the messages with a known or unchanged position, and the new messages within the known history.
-fn locate_systems(key: &ChainKey, recognized: &Recognized, request: &MessagesRequest) -> (Systems, Systems) {
-    let known = recognized
-        .last_known_turn()
-        .map(|turn| turn.systems.as_slice())
-        .unwrap_or_default();
-    // Known system messages by position and content; equal messages are matched in order.
-    let mut unused: HashMap<(usize, Digest), VecDeque<usize>> = HashMap::new();
-    for (seen_at, system) in known.iter().enumerate() {
-        let key = (system.groups_before, system.digest);
-        unused.entry(key).or_default().push_back(seen_at);
-    }
-    let mut index = 0;
-    let mut before = Vec::new();
-    let mut added = Vec::new();
-    for (at, message) in request
-        .messages
-        .iter()
-        .enumerate()
-        .filter(|(_, message)| message.is_system())
-    {
-        let is_in_front = |group: &Group| group.last() < at;
-        while recognized.groups.get(index).is_some_and(is_in_front) {
-            index += 1;
-        }
-        let digest = key.message(b"system", &request.blocks(message));
-        let mut system = SystemMessage {
-            groups_before: index,
-            sent_after: index,
-            digest,
-        };
-        let seen_at = unused.get_mut(&(index, digest)).and_then(VecDeque::pop_front);
-        match seen_at.and_then(|seen_at| Some((seen_at, known.get(seen_at)?))) {
-            Some((seen_at, known)) => {
-                system.sent_after = known.sent_after;
-                before.push((seen_at, (at, system)));
-            }
-            None if recognized.last_known.is_some_and(|last| index <= last) => added.push((at, system)),
-            None => before.push((usize::MAX, (at, system))),
-        }
-    }
-    // Sorted by the order in which they were first sent upstream.
-    before.sort_by_key(|(seen_at, _)| *seen_at);
-    (before.into_iter().map(|(_, system)| system).collect(), added)
 }
 
 /// Returns the index of a group's last message in the request.

@@ -133,7 +133,7 @@ impl PassedTurn {
             drops_thinking: false,
             visible: Vec::new(),
             calls: Vec::new(),
-            systems: Vec::new(),
+            systems: Arc::default(),
             state: state.clone(),
             generation: self.generation,
         }
