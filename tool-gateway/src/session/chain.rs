@@ -104,7 +104,7 @@ impl Content {
 }
 
 /// Maximum number of values in a map: as many as a table of 32,768 places has. Both maps together take about 7 MB.
-const MAX_WRITTEN: usize = 28 << 10;
+pub(super) const MAX_WRITTEN: usize = 28 << 10;
 
 /// Maximum number of principals in a map: as many as a table of 2,048 places has. Both maps together take about 1 MB.
 const MAX_PRINCIPALS: usize = 7 << 8;
@@ -134,13 +134,16 @@ impl ChainKey {
     }
 
     pub(crate) fn digest_all<'p>(&self, parts: impl Iterator<Item = &'p [u8]>) -> Digest {
-        let mut hasher = PartHasher::new(&self.key);
+        let mut hasher = self.part_hasher();
         for part in parts {
-            // Lengths distinguish lists of parts with equal concatenations.
-            hasher.write(&(part.len() as u64).to_le_bytes());
-            hasher.write(part);
+            hasher.push(&[part]);
         }
         hasher.finish()
+    }
+
+    /// Returns a hasher for the digest of a list of parts.
+    pub(crate) fn part_hasher(&self) -> PartHasher {
+        PartHasher::new(&self.key)
     }
 
     /// Computes the digest of a label and of a canonical form. A long form is written a second time, for the digest.
@@ -257,7 +260,7 @@ fn lock<T>(cache: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Hasher of many short parts, which are hashed together: a separate update of the hasher for each part takes longer than the hash.
-struct PartHasher {
+pub(crate) struct PartHasher {
     hasher: blake3::Hasher,
     /// Parts that were not passed to the hasher.
     parts: Vec<u8>,
@@ -274,6 +277,16 @@ impl PartHasher {
         }
     }
 
+    /// Adds a part that consists of these pieces.
+    pub(crate) fn push(&mut self, pieces: &[&[u8]]) {
+        let len: usize = pieces.iter().map(|piece| piece.len()).sum();
+        // Lengths distinguish lists of parts with equal concatenations.
+        self.write(&(len as u64).to_le_bytes());
+        for piece in pieces {
+            self.write(piece);
+        }
+    }
+
     fn write(&mut self, part: &[u8]) {
         if self.parts.len() + part.len() > Self::CAPACITY {
             self.hasher.update(&self.parts);
@@ -287,7 +300,7 @@ impl PartHasher {
     }
 
     /// Returns the digest. The hasher is not moved, since it has 2 KB.
-    fn finish(&mut self) -> Digest {
+    pub(crate) fn finish(&mut self) -> Digest {
         self.hasher.update(&self.parts);
         Digest(*self.hasher.finalize().as_bytes())
     }

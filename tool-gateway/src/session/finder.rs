@@ -80,7 +80,9 @@ impl<'s> Finder<'s> {
             };
             lists.push(self.find(earlier).await?.turns);
         }
-        found.turns = vec![Vec::new(); begin];
+        // A list that grows takes up to three times its size.
+        found.turns = Vec::with_capacity(points.len());
+        found.turns.resize(begin, Vec::new());
         found.turns.extend(lists.into_iter().rev().flatten());
         Ok(found)
     }

@@ -4,7 +4,7 @@
 //! `h_i = MAC_k(h_(i-1), role_i, MAC_k(canonical(content_i)))`; `h_0` contains the principal. System messages are skipped.
 
 use super::canonical;
-use super::chain::{ChainKey, Content, Digest};
+use super::chain::{ChainKey, Content, Digest, MAX_WRITTEN};
 use crate::wire::block::BlockText;
 use crate::wire::message::Message;
 use crate::wire::request::MessagesRequest;
@@ -13,18 +13,24 @@ use crate::wire::role::Role;
 /// Consecutive messages of one role. The struct is small, since a request may have as many groups as messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
-    pub(crate) role: Role,
     /// Index of the first message in the request.
     first: u32,
     /// Index of the last message in the request.
     last: u32,
-    /// Digest of the canonical content, without the conversation before it.
-    pub(crate) exact: Digest,
-    /// Digest of the chain after this group.
-    pub(crate) digest: Digest,
 }
 
 impl Group {
+    /// Returns the role of the messages.
+    pub(crate) fn role<'r>(&self, request: &'r MessagesRequest) -> &'r Role {
+        let first = request.messages.get(self.first());
+        first.map_or(&Role::User, |message| &message.role)
+    }
+
+    /// Returns whether the messages are of the model.
+    pub(crate) fn is_answer(&self, request: &MessagesRequest) -> bool {
+        *self.role(request) == Role::Assistant
+    }
+
     /// Returns the indexes of the messages in the request. System messages between them are not part of the group.
     pub(crate) fn indexes<'r>(
         &self,
@@ -62,8 +68,8 @@ impl Group {
     }
 }
 
-/// Groups the messages of a conversation, without digests.
-fn undigested(beginning: Digest, request: &MessagesRequest) -> Vec<Group> {
+/// Groups the messages of a conversation.
+fn group_messages(request: &MessagesRequest) -> Vec<Group> {
     let messages = || {
         // A body is shorter than 4 GiB, so it has fewer than 2^32 messages.
         let messages = (0..).zip(&request.messages);
@@ -78,79 +84,155 @@ fn undigested(beginning: Digest, request: &MessagesRequest) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::with_capacity(changes + 1);
     for (index, message) in messages() {
         match groups.last_mut() {
-            Some(group) if group.role == message.role => group.last = index,
+            Some(group) if *group.role(request) == message.role => group.last = index,
             _ => groups.push(Group {
-                role: message.role.clone(),
                 first: index,
                 last: index,
-                exact: beginning,
-                digest: beginning,
             }),
         }
     }
     groups
 }
 
-/// Groups of a conversation's messages.
-pub(crate) struct Groups {
-    pub(crate) groups: Vec<Group>,
-    /// Canonical content of the last group if its role is `assistant`, since the response continues this group.
-    pub(crate) begun: String,
+/// Digests of a conversation. They take more memory than the groups, so a turn does not keep them.
+#[derive(Debug)]
+pub(crate) struct GroupDigests {
+    /// Digest of the canonical content of each group, without the conversation before it.
+    exact: Vec<Digest>,
+    /// Digest of the chain after each assistant group.
+    points: Vec<Digest>,
+    /// Digest of the chain before the first assistant group.
+    before_answers: Digest,
 }
 
-/// Groups the messages of a conversation, and computes the digest of the chain after each group.
-pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesRequest) -> Groups {
-    let mut groups = undigested(beginning, request);
-    let mut begun = String::new();
+impl GroupDigests {
+    /// Returns the digest of a group's content, without the conversation before it.
+    pub(crate) fn exact(&self, index: usize) -> Option<Digest> {
+        self.exact.get(index).copied()
+    }
+
+    /// Returns the points of the conversation: the digest of the chain after each assistant group.
+    pub(crate) fn points(&self) -> &[Digest] {
+        &self.points
+    }
+}
+
+/// The groups of a conversation, with their digests.
+pub(crate) struct GroupedMessages {
+    pub(crate) groups: Vec<Group>,
+    pub(crate) digests: GroupDigests,
+    pub(crate) answer_place: AnswerPlace,
+}
+
+/// The place of the response in a conversation.
+#[derive(Debug, Clone)]
+pub(crate) struct AnswerPlace {
+    /// Digest of the chain before the response, and before the message that the response continues.
+    before: Digest,
+    /// Canonical content of the last group if its role is `assistant`, since the response continues this group.
+    begun: Option<String>,
+}
+
+/// Groups the messages of a conversation, and computes the digests of the chain.
+pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesRequest) -> GroupedMessages {
+    let groups = group_messages(request);
+    let answers = groups.iter().filter(|group| group.is_answer(request));
+    let mut digests = GroupDigests {
+        exact: Vec::with_capacity(groups.len()),
+        points: Vec::with_capacity(answers.count()),
+        before_answers: beginning,
+    };
+    let (mut begun, mut before) = (None, beginning);
     let mut digest = beginning;
     let last = groups.len().saturating_sub(1);
-    for (index, group) in groups.iter_mut().enumerate() {
+    // More groups displace the digests of other requests from the cache, and few of their own digests are found again.
+    let is_cached = groups.len() <= MAX_WRITTEN;
+    for (index, group) in groups.iter().enumerate() {
         let blocks = || group.blocks(request);
-        let digests = |content: &str| Content {
+        let of_text = |content: &str| Content {
             exact: key.content(content),
             joined: key.joined(content, true),
         };
         let user_content = || Content::exact(key.message(b"content", &blocks()));
         let of_content = if index < last {
-            let texts = group.indexes(request).filter_map(|at| request.message_text(at));
-            let written = std::iter::once("written messages").chain(texts);
-            key.known(written.map(str::as_bytes), || match group.role {
-                Role::Assistant => digests(&canonical::items(&blocks())),
+            let compute = || match group.role(request) {
+                Role::Assistant => of_text(&canonical::items(&blocks())),
                 _ => user_content(),
-            })
-        } else if group.role == Role::Assistant {
-            // The response may continue the last group, so its content is kept.
-            begun = canonical::items(&blocks());
-            digests(&begun)
+            };
+            if is_cached {
+                let texts = group.indexes(request).filter_map(|at| request.message_text(at));
+                let written = std::iter::once("written messages").chain(texts);
+                key.known(written.map(str::as_bytes), compute)
+            } else {
+                compute()
+            }
+        } else if group.is_answer(request) {
+            let content = canonical::items(&blocks());
+            let of_content = of_text(&content);
+            begun = Some(content);
+            of_content
         } else {
             // The last group is new, so it is not in the cache.
             user_content()
         };
-        digest = key.next(digest, &group.role, of_content.joined);
-        group.exact = of_content.exact;
-        group.digest = digest;
+        digests.exact.push(of_content.exact);
+        before = digest;
+        digest = key.next(digest, group.role(request), of_content.joined);
+        if group.is_answer(request) {
+            digests.points.push(digest);
+        } else if digests.points.is_empty() {
+            digests.before_answers = digest;
+        }
     }
-    Groups { groups, begun }
+    GroupedMessages {
+        groups,
+        digests,
+        answer_place: AnswerPlace {
+            before: if begun.is_some() { before } else { digest },
+            begun,
+        },
+    }
 }
 
-/// Computes the digests of the chain with exact texts, after each group. Records of version 5 and the identities of requests contain these
-/// digests.
-pub(crate) fn exact_chain(
+/// Computes the digests of the chain with exact texts, after the first assistant group and each later group. Records of version 5 and the
+/// identities of requests contain these digests.
+fn exact_chain<'g>(
+    key: &'g ChainKey,
+    request: &'g MessagesRequest,
+    groups: &'g [Group],
+    digests: &'g GroupDigests,
+) -> impl Iterator<Item = (&'g Group, Digest)> {
+    // Only assistant messages have joined texts, so both chains have equal digests before the first of them.
+    let groups = groups.iter().zip(&digests.exact);
+    let mut chain = digests.before_answers;
+    groups
+        .skip_while(|(group, _)| !group.is_answer(request))
+        .map(move |(group, exact)| {
+            chain = key.next(chain, group.role(request), *exact);
+            (group, chain)
+        })
+}
+
+/// Computes the digest of a conversation with exact texts.
+pub(crate) fn exact_history(
     key: &ChainKey,
-    beginning: Digest,
+    request: &MessagesRequest,
     groups: &[Group],
-) -> impl Iterator<Item = Digest> {
-    let mut is_equal = true;
-    groups.iter().scan(beginning, move |digest, group| {
-        // Only assistant messages have joined texts, so both chains have equal digests before the first of them.
-        is_equal &= group.role != Role::Assistant;
-        *digest = if is_equal {
-            group.digest
-        } else {
-            key.next(*digest, &group.role, group.exact)
-        };
-        Some(*digest)
-    })
+    digests: &GroupDigests,
+) -> Digest {
+    let last = exact_chain(key, request, groups, digests).last();
+    last.map_or(digests.before_answers, |(_, digest)| digest)
+}
+
+/// Computes the points of a conversation with exact texts: the digest of the chain after each assistant group.
+pub(crate) fn exact_points<'g>(
+    key: &'g ChainKey,
+    request: &'g MessagesRequest,
+    groups: &'g [Group],
+    digests: &'g GroupDigests,
+) -> impl Iterator<Item = Digest> + 'g {
+    let answers = exact_chain(key, request, groups, digests).filter(|(group, _)| group.is_answer(request));
+    answers.map(|(_, digest)| digest)
 }
 
 /// Visible content of a response, in canonical form.
@@ -171,27 +253,23 @@ impl<'k> AnswerContent<'k> {
         }
     }
 
-    /// Computes the digest of the chain after the response to a request with these groups. `begun` is the canonical content of the
-    /// assistant message that the response continues.
-    pub(crate) fn point(&self, beginning: Digest, groups: &[Group], begun: &str) -> Digest {
-        match groups {
+    /// Computes the digest of the chain after the response.
+    pub(crate) fn point(&self, place: &AnswerPlace) -> Digest {
+        let joined = match &place.begun {
             // The response continues an assistant message, so both are one group.
-            [before @ .., last] if last.role == Role::Assistant => {
-                let previous = before.last().map_or(beginning, |group| group.digest);
+            Some(begun) => {
                 let both = [begun, &self.blocks];
                 let content = both
                     .into_iter()
                     .filter(|items| !items.is_empty())
+                    .map(String::as_str)
                     .collect::<Vec<_>>()
                     .join(",");
-                self.key
-                    .next(previous, &Role::Assistant, self.key.joined(&content, true))
+                self.key.joined(&content, true)
             }
-            _ => {
-                let previous = groups.last().map_or(beginning, |group| group.digest);
-                self.key.next(previous, &Role::Assistant, self.joined)
-            }
-        }
+            None => self.joined,
+        };
+        self.key.next(place.before, &Role::Assistant, joined)
     }
 
     /// Computes the digest of the content, without the conversation before it.
@@ -223,19 +301,33 @@ mod tests {
     use crate::session::principal::Principal;
     use crate::wire::block::Block;
 
-    fn chain(body: &str) -> Vec<(Role, Digest)> {
-        let key = ChainKey::new([7; 32]);
-        let request = MessagesRequest::parse(body).unwrap();
-        let groups = groups(
-            &key,
-            key.principal(&Principal::from_key_name("p")).beginning,
-            &request,
-        );
-        let groups = groups.groups;
-        groups
-            .into_iter()
-            .map(|group| (group.role, group.digest))
-            .collect()
+    /// Returns the groups of a new principal's request.
+    fn groups_of(key: &ChainKey, principal: &str, body: &str) -> GroupedMessages {
+        let principal = key.principal(&Principal::from_key_name(principal));
+        groups(key, principal.beginning, &MessagesRequest::parse(body).unwrap())
+    }
+
+    /// All digests of a conversation.
+    #[derive(Debug, PartialEq)]
+    struct Chain {
+        exact: Vec<Digest>,
+        points: Vec<Digest>,
+        before_answer: Digest,
+    }
+
+    impl From<GroupedMessages> for Chain {
+        fn from(groups: GroupedMessages) -> Self {
+            assert_eq!(groups.digests.exact.len(), groups.groups.len());
+            Self {
+                exact: groups.digests.exact,
+                points: groups.digests.points,
+                before_answer: groups.answer_place.before,
+            }
+        }
+    }
+
+    fn chain(body: &str) -> Chain {
+        groups_of(&ChainKey::new([7; 32]), "p", body).into()
     }
 
     #[test]
@@ -245,13 +337,12 @@ mod tests {
         let split = r#"{"messages":[{"role":"user","content":"a"},{"role":"system","content":"s"},
             {"role":"user","content":"b"},{"role":"assistant","content":[{"type":"text","text":"c"}]}]}"#;
         assert_eq!(chain(plain), chain(split));
-        assert_eq!(chain(plain).len(), 2);
+        assert_eq!((chain(plain).exact.len(), chain(plain).points.len()), (2, 1));
     }
 
     #[test]
     fn point_after_a_response_equals_the_point_in_the_next_request() {
         let key = ChainKey::new([7; 32]);
-        let beginning = key.principal(&Principal::from_key_name("p")).beginning;
         for (before, after) in [
             (
                 r#"{"messages":[{"role":"user","content":"a"}]}"#,
@@ -261,28 +352,26 @@ mod tests {
                 r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"x"}]}"#,
                 r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"x"},{"role":"assistant","content":"b"}]}"#,
             ),
+            (
+                r#"{"messages":[{"role":"assistant","content":[]}]}"#,
+                r#"{"messages":[{"role":"assistant","content":"b"}]}"#,
+            ),
+            (
+                r#"{"messages":[{"role":"system","content":"s"}]}"#,
+                r#"{"messages":[{"role":"assistant","content":"b"}]}"#,
+            ),
         ] {
-            let before = MessagesRequest::parse(before).unwrap();
-            let Groups { groups, begun } = groups(&key, beginning, &before);
+            let before = groups_of(&key, "p", before);
             let answer = AnswerContent::new(&key, &[Block::text("b")].iter());
-            let answered = answer.point(beginning, &groups, &begun);
-            assert_eq!(Some(answered), chain(after).last().map(|(_, digest)| *digest));
+            let answered = answer.point(&before.answer_place);
+            assert_eq!(Some(&answered), chain(after).points.last());
         }
     }
 
     #[test]
     fn cached_digests_equal_the_digests_of_the_canonical_form() {
         let key = ChainKey::new([7; 32]);
-        let chain = |body: &str| {
-            let request = MessagesRequest::parse(body).unwrap();
-            let groups = groups(
-                &key,
-                key.principal(&Principal::from_key_name("p")).beginning,
-                &request,
-            );
-            let groups = groups.groups.into_iter();
-            groups.map(|group| group.digest).collect::<Vec<_>>()
-        };
+        let chain = |body: &str| Chain::from(groups_of(&key, "p", body));
         let first = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}"#;
         let other = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]},{"content":"b","role":"assistant"},
             {"role":"user","content":"c"}]}"#;
@@ -291,25 +380,68 @@ mod tests {
         assert_eq!(chain(first), expected);
         assert_eq!(chain(other), expected);
         assert_eq!(chain(other), expected);
-        assert_ne!(chain(joined)[0], expected[0]);
-        assert_ne!(chain(joined)[1], expected[1]);
+        assert_ne!(chain(joined).exact[0], expected.exact[0]);
+        assert_ne!(chain(joined).points[0], expected.points[0]);
+    }
+
+    #[test]
+    fn long_histories_have_the_digests_of_the_cached_form() {
+        let key = ChainKey::new([7; 32]);
+        let pair = r#"{"role":"user","content":"a"},{"role":"assistant","content":"b"},"#;
+        let body = |pairs| {
+            format!(
+                r#"{{"messages":[{}{{"role":"user","content":"c"}}]}}"#,
+                pair.repeat(pairs)
+            )
+        };
+        // Messages of the second request are not looked up in the cache.
+        let [cached, computed] = [MAX_WRITTEN / 2 - 1, MAX_WRITTEN / 2]
+            .map(|pairs| Chain::from(groups_of(&key, "p", &body(pairs))));
+        assert_eq!(cached.exact.len(), MAX_WRITTEN - 1);
+        assert_eq!(computed.exact.len(), MAX_WRITTEN + 1);
+        assert_eq!(cached.exact[..MAX_WRITTEN - 2], computed.exact[..MAX_WRITTEN - 2]);
+        assert_eq!(cached.points, computed.points[..cached.points.len()]);
+    }
+
+    /// Each message is hashed with the digest before it.
+    #[test]
+    fn exact_history_is_the_chain_of_all_messages() {
+        let key = ChainKey::new([7; 32]);
+        let beginning = key.principal(&Principal::from_key_name("p")).beginning;
+        for roles in [
+            "", "u", "a", "ua", "au", "uau", "uaua", "xua", "uxa", "xyx", "uaxa",
+        ] {
+            let name = |role| match role {
+                'u' => "user",
+                'a' => "assistant",
+                'x' => "x",
+                _ => "y",
+            };
+            let message = |role| format!(r#"{{"role":"{}","content":"{role}"}}"#, name(role));
+            let messages: Vec<_> = roles.chars().map(message).collect();
+            let body = format!(r#"{{"messages":[{}]}}"#, messages.join(","));
+            let request = MessagesRequest::parse(body).unwrap();
+            let GroupedMessages { groups, digests, .. } = groups(&key, beginning, &request);
+            let mut chain = beginning;
+            let mut points = Vec::new();
+            for role in roles.chars() {
+                let text = Block::text(&role.to_string());
+                let content = key.message(b"content", &[text].iter());
+                chain = key.next(chain, &Role::from(name(role)), content);
+                points.extend((role == 'a').then_some(chain));
+            }
+            assert_eq!(exact_history(&key, &request, &groups, &digests), chain, "{roles}");
+            let found: Vec<_> = exact_points(&key, &request, &groups, &digests).collect();
+            assert_eq!(found, points, "{roles}");
+        }
     }
 
     #[test]
     fn principals_secrets_and_boundaries_distinguish_chains() {
         let body = r#"{"messages":[{"role":"user","content":"a"}]}"#;
-        let request = MessagesRequest::parse(body).unwrap();
         let of = |secret: u8, principal: &str| {
-            let key = ChainKey::new([secret; 32]);
-            groups(
-                &key,
-                key.principal(&Principal::from_key_name(principal)).beginning,
-                &request,
-            )
-            .groups
-            .last()
-            .unwrap()
-            .digest
+            let groups = groups_of(&ChainKey::new([secret; 32]), principal, body);
+            groups.answer_place.before
         };
         assert_ne!(of(1, "p"), of(2, "p"));
         assert_ne!(of(1, "p"), of(1, "q"));

@@ -11,12 +11,13 @@ use super::chain::{ChainKey, Digest};
 use super::client::{Client, call_digest, key_digest};
 use super::finder::Finder;
 use super::known_history::{Found, IsDeclared, KnownHistory, LastKnown, Match, choose};
-use super::message_groups::{AnswerContent, Group, Groups, exact_chain, groups};
+use super::message_groups::{
+    AnswerContent, AnswerPlace, Group, GroupDigests, GroupedMessages, exact_points, groups,
+};
 use super::record::{SessionId, Turn};
 use super::store::{Lookup, MAX_TURNS_OF_POINT, SessionStore, StoreError};
 use crate::wire::block::{Block, BlockText};
 use crate::wire::request::MessagesRequest;
-use crate::wire::role::Role;
 
 /// The known part of a request's conversation (`extract_new_messages` in requirements 004).
 #[derive(Debug, Clone)]
@@ -24,8 +25,7 @@ pub(crate) struct Recognized {
     pub(crate) session: Option<SessionId>,
     pub(crate) found: Found,
     pub(crate) groups: Vec<Group>,
-    /// Canonical content of the assistant message at the end of the request, which the response continues.
-    pub(crate) begun: String,
+    pub(crate) answer_place: AnswerPlace,
     /// Stored turns by the index of their group.
     pub(crate) turns: HashMap<usize, Arc<Turn>>,
     /// Index of the last known group; later groups are new.
@@ -35,26 +35,32 @@ pub(crate) struct Recognized {
     /// Index of the group with the latest known call, if the record of its turn is not readable.
     pub(crate) unreadable: Option<usize>,
     pub(crate) context: Digest,
-    pub(crate) beginning: Digest,
 }
 
 impl Recognized {
-    /// Creates the result for a request with an unknown conversation.
-    pub(crate) fn unknown(key: &ChainKey, client: &Client, request: &MessagesRequest) -> Self {
-        let beginning = client.beginning;
-        let Groups { groups, begun } = groups(key, beginning, request);
-        Self {
+    /// Creates the result for a request with an unknown conversation, with the digests of the conversation.
+    pub(crate) fn unknown(
+        key: &ChainKey,
+        client: &Client,
+        request: &MessagesRequest,
+    ) -> (Self, GroupDigests) {
+        let GroupedMessages {
+            groups,
+            digests,
+            answer_place,
+        } = groups(key, client.beginning, request);
+        let unknown = Self {
             session: None,
             found: Found::New,
             groups,
-            begun,
+            answer_place,
             turns: HashMap::new(),
             last_known: None,
             state: Map::new(),
             unreadable: None,
             context: key.context(request),
-            beginning,
-        }
+        };
+        (unknown, digests)
     }
 
     /// Returns the last known turn.
@@ -63,17 +69,26 @@ impl Recognized {
     }
 }
 
-/// Recognizes a request with one pass over its messages and one look-up in the store.
+/// Recognizes a request with one pass over its messages and one look-up in the store. Returns the digests of the conversation, too.
 pub(crate) async fn recognize(
     key: &ChainKey,
     store: &dyn SessionStore,
     client: &Client,
     request: &MessagesRequest,
     ignore_context: Option<IsDeclared<'_>>,
-) -> Result<Recognized, StoreError> {
-    let mut recognized = Recognized::unknown(key, client, request);
+) -> Result<(Recognized, GroupDigests), StoreError> {
+    let (mut recognized, digests) = Recognized::unknown(key, client, request);
     let finder = Finder::new(store, client.digest);
-    let lookup = look_up(key, finder, client, request, &recognized, ignore_context).await?;
+    let lookup = look_up(
+        key,
+        finder,
+        client,
+        request,
+        &recognized,
+        &digests,
+        ignore_context,
+    )
+    .await?;
     recognized.unreadable = lookup.unreadable;
     let chosen = choose(&lookup);
     recognized.found = chosen.found;
@@ -95,7 +110,7 @@ pub(crate) async fn recognize(
         }
     }
     restore_echoes(key, finder, client, request, &mut recognized).await?;
-    Ok(recognized)
+    Ok((recognized, digests))
 }
 
 async fn look_up(
@@ -104,10 +119,11 @@ async fn look_up(
     client: &Client,
     request: &MessagesRequest,
     recognized: &Recognized,
+    digests: &GroupDigests,
     ignore_context: Option<IsDeclared<'_>>,
 ) -> Result<KnownHistory, StoreError> {
     let groups = &recognized.groups;
-    let answers = answer_indexes(groups);
+    let answers = answer_indexes(request, groups, digests);
     let keys: Vec<_> = client
         .keys
         .iter()
@@ -118,13 +134,13 @@ async fn look_up(
         .iter()
         .map(|(_, id)| call_digest(key, &client.principal, id))
         .collect();
-    let points = points(groups, &answers);
+    let points = digests.points();
     // The store prefers the session of a call over the session of a key.
     let found = finder
         .history(Lookup {
             keys: &keys,
             calls: &calls,
-            points: &points,
+            points,
             session: None,
         })
         .await?;
@@ -134,8 +150,16 @@ async fn look_up(
     let minted = found.call.and_then(|(at, turn)| Some((group_of(at)?, turn)));
     let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
     let expected = expected.cloned();
-    let candidates =
-        Candidates::new(key, finder, request, recognized, found.turns, expected.as_ref()).await?;
+    let candidates = Candidates::new(
+        key,
+        finder,
+        request,
+        groups,
+        digests,
+        found.turns,
+        expected.as_ref(),
+    )
+    .await?;
     let mut lookup = KnownHistory {
         context: recognized.context,
         answers,
@@ -159,9 +183,9 @@ async fn look_up(
         && expected.as_ref() != Some(&turn.session)
         && candidates.is_cut
     {
-        let turns = finder.turns(&points, Some(&turn.session)).await?;
+        let turns = finder.turns(points, Some(&turn.session)).await?;
         let candidates =
-            Candidates::new(key, finder, request, recognized, turns, Some(&turn.session)).await?;
+            Candidates::new(key, finder, request, groups, digests, turns, Some(&turn.session)).await?;
         lookup.candidates = candidates.turns;
     }
     Ok(lookup)
@@ -196,21 +220,21 @@ impl Candidates {
         key: &ChainKey,
         finder: Finder<'_>,
         request: &MessagesRequest,
-        recognized: &Recognized,
+        groups: &[Group],
+        digests: &GroupDigests,
         mut turns: Vec<Vec<Arc<Turn>>>,
         session: Option<&SessionId>,
     ) -> Result<Self, StoreError> {
-        let groups = &recognized.groups;
-        let answers = answer_indexes(groups);
+        let answers = answer_indexes(request, groups, digests);
         if finder.has_earlier_records() {
-            find_exact(key, finder, recognized, &answers, &mut turns, session).await?;
+            find_exact(key, finder, request, groups, digests, &mut turns, session).await?;
         }
         let is_cut = turns.iter().any(|turns| turns.len() >= MAX_TURNS_OF_POINT);
         // The history after an edited message does not belong to the session.
         let mut edited: HashSet<SessionId> = HashSet::new();
         for (index, turns) in answers.iter().zip(&mut turns) {
             let found: HashSet<_> = turns.iter().map(|turn| turn.session.clone()).collect();
-            let exact = groups.get(*index).map(|group| group.exact);
+            let exact = digests.exact(*index);
             turns.retain(|turn| {
                 let is_same =
                     || exact == Some(turn.answer) || turn.has_texts(group_blocks(request, groups, *index));
@@ -234,31 +258,23 @@ impl Candidates {
 async fn find_exact(
     key: &ChainKey,
     finder: Finder<'_>,
-    recognized: &Recognized,
-    answers: &[usize],
+    request: &MessagesRequest,
+    groups: &[Group],
+    digests: &GroupDigests,
     turns: &mut [Vec<Arc<Turn>>],
     session: Option<&SessionId>,
 ) -> Result<(), StoreError> {
-    let mut missing: Vec<_> = answers
-        .iter()
-        .zip(turns)
-        .filter(|(_, turns)| turns.is_empty())
-        .collect();
-    if missing.is_empty() {
+    if !turns.iter().any(Vec::is_empty) {
         return Ok(());
     }
-    let mut chain = exact_chain(key, recognized.beginning, &recognized.groups);
-    let mut points = Vec::new();
-    let mut at = 0;
-    for (index, _) in &missing {
-        // Indexes increase.
-        points.extend(chain.nth(**index - at));
-        at = **index + 1;
-    }
+    let points = exact_points(key, request, groups, digests);
+    let missing = points.zip(&*turns).filter(|(_, turns)| turns.is_empty());
+    let points: Vec<_> = missing.map(|(point, _)| point).collect();
     let earlier = finder.turns(&points, session).await?;
-    for ((_, turns), mut earlier) in missing.iter_mut().zip(earlier) {
+    let missing = turns.iter_mut().filter(|turns| turns.is_empty());
+    for (turns, mut earlier) in missing.zip(earlier) {
         earlier.retain(|turn| !turn.is_joined);
-        **turns = earlier;
+        *turns = earlier;
     }
     Ok(())
 }
@@ -328,21 +344,15 @@ fn group_blocks<'r>(
     group.flat_map(|group| group.blocks(request))
 }
 
-/// Returns the indexes of the assistant groups.
-fn answer_indexes(groups: &[Group]) -> Vec<usize> {
-    let groups = groups.iter().enumerate();
-    groups
-        .filter(|(_, group)| group.role == Role::Assistant)
-        .map(|(index, _)| index)
-        .collect()
-}
-
-/// Returns the points after these groups.
-fn points(groups: &[Group], indexes: &[usize]) -> Vec<Digest> {
-    let points = indexes
+/// Returns the indexes of the assistant groups, as many as there are points.
+fn answer_indexes(request: &MessagesRequest, groups: &[Group], digests: &GroupDigests) -> Vec<usize> {
+    let answers = groups
         .iter()
-        .filter_map(|index| Some(groups.get(*index)?.digest));
-    points.collect()
+        .enumerate()
+        .filter(|(_, group)| group.is_answer(request));
+    let mut indexes = Vec::with_capacity(digests.points().len());
+    indexes.extend(answers.map(|(index, _)| index));
+    indexes
 }
 
 /// Returns the ids of the latest calls in a history, with the indexes of their groups.
@@ -352,7 +362,7 @@ fn latest_calls(request: &MessagesRequest, groups: &[Group]) -> Vec<(usize, Stri
         .iter()
         .enumerate()
         .rev()
-        .filter(|(_, group)| group.role == Role::Assistant)
+        .filter(|(_, group)| group.is_answer(request))
     {
         calls.extend(
             group

@@ -282,7 +282,7 @@ fn ran_internal(recognized: &Recognized, index: usize) -> bool {
 /// Whether the user sent anything but results of calls, from the group with this index on.
 fn has_user_text(recognized: &Recognized, request: &MessagesRequest, from: usize) -> bool {
     let groups = recognized.groups.iter().enumerate().skip(from);
-    let mut users = groups.filter(|(_, group)| group.role == Role::User);
+    let mut users = groups.filter(|(_, group)| *group.role(request) == Role::User);
     users.any(|(index, _)| {
         let mut blocks = blocks_of(recognized, request, index);
         blocks.any(|block| !block.object().is("type", "tool_result"))

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Role of a message.
+/// Role of a message. The type is small, since a request may have 100,000 messages.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "String")]
 pub(crate) enum Role {
@@ -11,7 +11,17 @@ pub(crate) enum Role {
     /// Instructions between other messages, which are not part of the conversation's history.
     System,
     /// Any other role, which the upstream accepts or rejects.
-    Other(Box<str>),
+    Other(Box<OtherRole>),
+}
+
+/// Name of another role. It is boxed twice, since a `Box<str>` would make each [`Role`] larger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OtherRole(Box<str>);
+
+impl OtherRole {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 impl Role {
@@ -21,7 +31,7 @@ impl Role {
             Self::User => "user",
             Self::Assistant => "assistant",
             Self::System => "system",
-            Self::Other(name) => name,
+            Self::Other(name) => name.as_str(),
         }
     }
 }
@@ -32,7 +42,7 @@ impl From<&str> for Role {
             "user" => Self::User,
             "assistant" => Self::Assistant,
             "system" => Self::System,
-            _ => Self::Other(name.into()),
+            _ => Self::Other(Box::new(OtherRole(name.into()))),
         }
     }
 }
@@ -59,8 +69,8 @@ mod tests {
             ("user", Role::User),
             ("assistant", Role::Assistant),
             ("system", Role::System),
-            ("Assistant", Role::Other("Assistant".into())),
-            ("", Role::Other("".into())),
+            ("Assistant", Role::from("Assistant")),
+            ("", Role::from("")),
         ] {
             let text = format!("\"{name}\"");
             assert_eq!(serde_json::from_str::<Role>(&text).unwrap(), expected);

@@ -9,7 +9,6 @@ use crate::session::record::{Origin, Turn};
 use crate::turn::action::Answer;
 use crate::turn::thinking::remove_thinking;
 use crate::wire::block::BlockText;
-use crate::wire::role::Role;
 
 /// Builds the record of a turn with this answer: the true messages, and the digests that map visible messages to true messages.
 pub(crate) fn turn_record(
@@ -23,7 +22,7 @@ pub(crate) fn turn_record(
     let recognized = &job.recognized;
     let visible_blocks = || answer.visible.iter().map(|(block, _)| block.borrowed());
     let content = AnswerContent::new(key, &visible_blocks());
-    let point = content.point(recognized.beginning, &recognized.groups, &recognized.begun);
+    let point = content.point(&recognized.answer_place);
     let has_input = answer
         .visible
         .iter()
@@ -79,6 +78,6 @@ fn digests(content: &AnswerContent<'_>, has_input: bool) -> [Digest; 2] {
 /// Returns the blocks of the model's message at the end of the request, which the answer continues.
 fn begun_answer(job: &Job) -> impl Iterator<Item = BlockText<'_>> + Clone {
     let last = job.recognized.groups.last();
-    let group = last.filter(|group| group.role == Role::Assistant);
+    let group = last.filter(|group| group.is_answer(&job.request));
     group.into_iter().flat_map(|group| group.blocks(&job.request))
 }

@@ -1,12 +1,12 @@
 //! Identity of requests: digests that are equal for equal requests.
 
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, header};
 
 use crate::server::turns::shared::Shared;
 use crate::session::chain::Digest;
 use crate::session::client::Client;
-use crate::session::message_groups::exact_chain;
+use crate::session::message_groups::{GroupDigests, exact_history};
 use crate::session::recognize::Recognized;
 use crate::wire::request::MessagesRequest;
 
@@ -24,35 +24,36 @@ pub(crate) fn identity(
     parts: &Parts,
     client: &Client,
     recognized: &Recognized,
+    digests: &GroupDigests,
     request: &MessagesRequest,
 ) -> Digest {
-    let history = exact_chain(&shared.secret, recognized.beginning, &recognized.groups).last();
-    let history = history.unwrap_or(recognized.beginning);
+    let history = exact_history(&shared.secret, request, &recognized.groups, digests);
     let settings = shared.secret.settings(request);
-    let digests = [history, recognized.context, settings];
-    // A list that grows takes several allocations.
-    let mut identity = Vec::with_capacity(16);
-    identity.push(client.principal.as_bytes());
-    identity.extend(digests.iter().map(|digest| digest.as_bytes().as_slice()));
+    let mut identity = shared.secret.part_hasher();
+    identity.push(&[client.principal.as_bytes()]);
+    for digest in [history, recognized.context, settings] {
+        identity.push(&[digest.as_bytes()]);
+    }
     // Session names of the client, and system messages between other messages, are not part of the history.
-    identity.extend(client.keys.iter().map(String::as_bytes));
-    let systems = request
-        .messages
-        .iter()
-        .enumerate()
-        .filter(|(_, message)| message.is_system());
-    let systems: Vec<_> = systems
-        .map(|(index, _)| format!("{index} {}", request.message_text(index).unwrap_or_default()))
-        .collect();
-    identity.extend(systems.iter().map(String::as_bytes));
-    identity.push(parts.uri.query().unwrap_or_default().as_bytes());
+    for key in &client.keys {
+        identity.push(&[key.as_bytes()]);
+    }
+    for (index, message) in request.messages.iter().enumerate() {
+        if message.is_system() {
+            let text = message.text(request.body());
+            identity.push(&[format!("{index} ").as_bytes(), text.as_bytes()]);
+        }
+    }
+    identity.push(&[parts.uri.query().unwrap_or_default().as_bytes()]);
     // The upstream's credential is included, if the client sends one beside its key for the gateway.
     for name in CREDENTIALS_AND_VERSIONS {
-        identity.extend(parts.headers.get_all(name).iter().map(HeaderValue::as_bytes));
+        for value in parts.headers.get_all(name) {
+            identity.push(&[value.as_bytes()]);
+        }
         // Marks the end of this header's values, since no header has this value.
-        identity.push(b"\n");
+        identity.push(&[b"\n"]);
     }
-    shared.secret.digest(&identity)
+    identity.finish()
 }
 
 /// Returns the value of a header if the value is text. A name that is a constant is not parsed.

@@ -14,6 +14,7 @@ use crate::server::generations::Generation;
 use crate::server::turns::shared::Shared;
 use crate::session::client::{Client, session_keys};
 use crate::session::known_history::IsDeclared;
+use crate::session::message_groups::GroupDigests;
 use crate::session::principal::Principal;
 use crate::session::recognize::{Recognized, recognize};
 use crate::session::store::{Reach, StoreError};
@@ -29,6 +30,7 @@ pub(super) struct KnownRequest {
     pub(super) tools: ClassifiedTools,
     pub(super) generation: Arc<Generation>,
     pub(super) recognized: Recognized,
+    pub(super) digests: GroupDigests,
     /// Whether this process does not know the session, either because the session is new, or because the process is.
     pub(super) is_unknown: bool,
     pub(super) lookup_time: LookupTime,
@@ -77,7 +79,7 @@ pub(super) async fn look_up(
     let mut generation = shared.generations.current();
     let mut tools = classified(shared, &generation, &client, request)?;
     let mut lookup_time = LookupTime::new(shared);
-    let recognized = recognized(shared, &client, request, &tools, &mut lookup_time).await?;
+    let (recognized, digests) = recognized(shared, &client, request, &tools, &mut lookup_time).await?;
     if recognized.session.is_none() {
         shared.mcp.refresh();
     }
@@ -95,6 +97,7 @@ pub(super) async fn look_up(
         tools,
         generation,
         recognized,
+        digests,
         is_unknown,
         lookup_time,
     })
@@ -141,7 +144,7 @@ pub(super) async fn recognized(
     request: &MessagesRequest,
     tools: &ClassifiedTools,
     lookup_time: &mut LookupTime,
-) -> Result<Recognized, ApiError> {
+) -> Result<(Recognized, GroupDigests), ApiError> {
     let names = OnceLock::new();
     let is_declared = |name: &str| {
         let names: &Vec<String> = names.get_or_init(|| declared_names(request, tools));

@@ -13,13 +13,12 @@ use crate::server::turns::shared::Shared;
 use crate::session::client::{Client, call_digest};
 use crate::session::finder::Finder;
 use crate::session::known_history::Found;
-use crate::session::message_groups::Group;
+use crate::session::message_groups::{Group, GroupDigests};
 use crate::session::recognize::Recognized;
 use crate::session::store::Reach;
 use crate::turn::ownership::ClassifiedTools;
 use crate::wire::error::ApiError;
 use crate::wire::request::MessagesRequest;
-use crate::wire::role::Role;
 
 /// Returns an id that the gateway created for this client, from the model's last message, if that message is unknown. The turn has expired or
 /// was removed, unless it still runs.
@@ -45,7 +44,7 @@ pub(super) fn lost_id(
 
 /// Returns the ids of the calls in the model's last message, if that message is unknown.
 pub(super) fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<String> {
-    let last = last_answer(&recognized.groups).filter(|index| !recognized.turns.contains_key(index));
+    let last = last_answer(&recognized.groups, request).filter(|index| !recognized.turns.contains_key(index));
     let Some(group) = last.and_then(|index| recognized.groups.get(index)) else {
         return HashSet::new();
     };
@@ -54,8 +53,8 @@ pub(super) fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) 
 }
 
 /// Returns the index of the model's last message.
-fn last_answer(groups: &[Group]) -> Option<usize> {
-    groups.iter().rposition(|group| group.role == Role::Assistant)
+fn last_answer(groups: &[Group], request: &MessagesRequest) -> Option<usize> {
+    groups.iter().rposition(|group| group.is_answer(request))
 }
 
 /// Time for which the turn of an own id is looked for: another gateway may not have stored the turn yet.
@@ -69,19 +68,19 @@ enum Search {
     Lost,
 }
 
-/// Looks again for the turn of an id that the gateway created. While the turn may still run on another gateway, the results are early.
+/// Looks again for the turn of an id that the gateway created. Returns `None` if the turn is lost. While the turn may still run on another gateway, the results are early.
 pub(super) async fn find_lost_turn(
     shared: &Shared,
     client: &Client,
     request: &MessagesRequest,
     tools: &ClassifiedTools,
-    mut known: Recognized,
+    known: &Recognized,
     id: &str,
     lookup_time: &mut LookupTime,
-) -> Result<Recognized, ApiError> {
+) -> Result<Option<(Recognized, GroupDigests)>, ApiError> {
     let age = client.mint_key.age(id);
     let time = shared.settings.limits.turn_time.saturating_add(CLOCK_DIFFERENCE);
-    let is_unreadable = known.unreadable.is_some() && known.unreadable == last_answer(&known.groups);
+    let is_unreadable = known.unreadable.is_some() && known.unreadable == last_answer(&known.groups, request);
     // A turn is stored at its end, and an older one has ended. A second look-up of a damaged record fails, too.
     if shared.store.reach() == Reach::Shared && age.is_some_and(|age| age <= time) && !is_unreadable {
         let finder = Finder::new(&*shared.store, client.digest);
@@ -99,7 +98,10 @@ pub(super) async fn find_lost_turn(
         });
         let search = lookup_time.limit(search).await;
         match search.map_err(|error| save::unread(&error))? {
-            Search::Found => return recognized(shared, client, request, tools, lookup_time).await,
+            Search::Found => {
+                let found = recognized(shared, client, request, tools, lookup_time).await?;
+                return Ok(Some(found));
+            }
             Search::Runs => return Err(turn_runs().with_retry_after(2)),
             Search::Lost => {}
         }
@@ -107,10 +109,7 @@ pub(super) async fn find_lost_turn(
     tracing::warn!(
         "the turn of a call in the history is not in the store, so the messages are forwarded unchanged"
     );
-    if known.found == Found::New {
-        known.found = Found::Lost;
-    }
-    Ok(known)
+    Ok(None)
 }
 
 /// Maximum difference between the clocks of two gateways for which a running turn is recognized.

@@ -34,6 +34,7 @@ use crate::server::turns::turn_table::Joined;
 use crate::session::chain::Digest;
 use crate::session::client::Client;
 use crate::session::known_history::Found;
+use crate::session::message_groups::GroupDigests;
 use crate::session::principal::Principal;
 use crate::session::recognize::Recognized;
 use crate::session::record::{Call, SessionId};
@@ -44,7 +45,6 @@ use crate::turn::upstream_request::{self, AskedRound};
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::request::MessagesRequest;
-use crate::wire::role::Role;
 
 /// Handles `POST /v1/messages`.
 pub(crate) async fn messages(
@@ -247,16 +247,19 @@ async fn digest(shared: &Shared, request: ParsedRequest) -> Result<Digested, Api
         tools,
         generation,
         mut recognized,
+        mut digests,
         mut lookup_time,
         ..
     } = known.with_newest_tools(shared, &request)?;
     if let Some(id) = lost_id(shared, &client, &recognized, &request) {
         let time = &mut lookup_time;
         // Boxed, since it is rare, and larger than the rest of this future.
-        let turn = Box::pin(find_lost_turn(
-            shared, &client, &request, &tools, recognized, &id, time,
-        ));
-        recognized = turn.await?;
+        let turn = find_lost_turn(shared, &client, &request, &tools, &recognized, &id, time);
+        match Box::pin(turn).await? {
+            Some(found) => (recognized, digests) = found,
+            None if recognized.found == Found::New => recognized.found = Found::Lost,
+            None => {}
+        }
     }
     if !tools.missing.is_empty() {
         let missing: Vec<_> = tools.missing.iter().map(String::as_str).collect();
@@ -266,36 +269,36 @@ async fn digest(shared: &Shared, request: ParsedRequest) -> Result<Digested, Api
         );
     }
     shared.metrics.recognized(recognized.found);
-    if recognized.last_known.is_none()
-        && recognized
-            .groups
-            .iter()
-            .any(|group| group.role == Role::Assistant)
-    {
+    if recognized.last_known.is_none() && recognized.groups.iter().any(|group| group.is_answer(&request)) {
         shared.metrics.histories_replayed.inc();
     }
-    let mut digested = Digested {
+    let identity = turn_identity(shared, &parts, &client, &tools, &recognized, &digests, &request)?;
+    Ok(Digested {
         parts,
         request,
         client,
         tools,
         generation,
         recognized,
-        identity: None,
-    };
-    let Digested {
-        parts,
-        request,
-        client,
-        tools,
-        recognized,
-        ..
-    } = &digested;
+        identity,
+    })
+}
+
+/// Checks a request whose turn the gateway runs, and returns its identity; `None` if the request passes through.
+fn turn_identity(
+    shared: &Shared,
+    parts: &Parts,
+    client: &Client,
+    tools: &ClassifiedTools,
+    recognized: &Recognized,
+    digests: &GroupDigests,
+    request: &MessagesRequest,
+) -> Result<Option<Digest>, ApiError> {
     if shared.upstream.passes_messages()
         && is_passed_through(tools, recognized)
         && !shared.recovers_text_calls(request)
     {
-        return Ok(digested);
+        return Ok(None);
     }
     check_thread(request)?;
     let calls = unknown_calls(recognized, request);
@@ -304,8 +307,9 @@ async fn digest(shared: &Shared, request: ParsedRequest) -> Result<Digested, Api
     }
     // An error leaves the suspended turn unchanged.
     restore::check(recognized, request)?;
-    digested.identity = Some(identity(shared, parts, client, recognized, request));
-    Ok(digested)
+    Ok(Some(identity(
+        shared, parts, client, recognized, digests, request,
+    )))
 }
 
 /// Parses a body with as many parts as the limits allow.

@@ -17,7 +17,8 @@ use crate::server::turns::running_turn::abandoned;
 use crate::server::turns::shared::Shared;
 use crate::session::chain::Digest;
 use crate::session::client::Client;
-use crate::session::message_groups::AnswerContent;
+use crate::session::known_history::Found;
+use crate::session::message_groups::{AnswerContent, AnswerPlace};
 use crate::session::recognize::Recognized;
 use crate::session::record::{SessionId, Turn};
 use crate::session::turn_record::TurnRecord;
@@ -32,7 +33,10 @@ const MAX_WAIT: Duration = Duration::from_millis(250);
 pub(crate) struct PassedTurn {
     shared: Arc<Shared>,
     client: Client,
-    recognized: Recognized,
+    found: Found,
+    answer_place: AnswerPlace,
+    context: Digest,
+    state: Map<String, Value>,
     session: SessionId,
     span: Span,
     /// Digest of the gateway's tools.
@@ -55,10 +59,21 @@ impl PassedTurn {
         span: Span,
         text_call_model: Option<String>,
     ) -> Self {
+        // The groups of a long history are freed.
+        let Recognized {
+            found,
+            answer_place,
+            context,
+            state,
+            ..
+        } = recognized;
         Self {
             shared,
             client,
-            recognized,
+            found,
+            answer_place,
+            context,
+            state,
             session,
             generation,
             span,
@@ -109,20 +124,12 @@ impl PassedTurn {
 
     /// Builds the record of the turn, for requests that continue from it.
     fn turn(&self, blocks: &[Block]) -> Turn {
-        let Recognized {
-            beginning,
-            groups,
-            begun,
-            context,
-            state,
-            ..
-        } = &self.recognized;
         let answer = AnswerContent::new(&self.shared.secret, &blocks.iter());
         Turn {
             id: crate::random::id(),
             session: self.session.clone(),
-            point: answer.point(*beginning, groups, begun),
-            context: *context,
+            point: answer.point(&self.answer_place),
+            context: self.context,
             // Nothing is restored, so no text is compared.
             answer: answer.joined(true),
             outline: answer.joined(true),
@@ -134,7 +141,7 @@ impl PassedTurn {
             visible: Vec::new(),
             calls: Vec::new(),
             systems: Arc::default(),
-            state: state.clone(),
+            state: self.state.clone(),
             generation: self.generation,
         }
     }
@@ -151,7 +158,7 @@ impl Drop for PassedTurn {
         spans::record(&self.span, self.status, &tokens);
         let line = TurnLine {
             session: &self.session,
-            found: self.recognized.found,
+            found: self.found,
             status: self.status.as_u16(),
             rounds: 1,
             tools: &[],

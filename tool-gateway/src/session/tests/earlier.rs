@@ -8,7 +8,7 @@ use crate::session::client::{Client, call_digest};
 use crate::session::encoding::encode;
 use crate::session::file::FileStore;
 use crate::session::known_history::Found;
-use crate::session::message_groups::{AnswerContent, exact_chain, groups};
+use crate::session::message_groups::{AnswerContent, GroupedMessages, exact_points, groups};
 use crate::session::principal::Principal;
 use crate::session::recognize::recognize;
 use crate::session::record::{TrueMessage, Turn};
@@ -20,14 +20,13 @@ use crate::wire::role::Role;
 /// digests.
 fn earlier_turn(key: &ChainKey, client: &Client, history: &Value, id: &str) -> Turn {
     let request = MessagesRequest::parse(json!({ "messages": history }).to_string()).unwrap();
-    let beginning = client.beginning;
-    let groups = groups(key, beginning, &request).groups;
-    let points: Vec<_> = exact_chain(key, beginning, &groups).collect();
+    let GroupedMessages { groups, digests, .. } = groups(key, client.beginning, &request);
+    let point = exact_points(key, &request, &groups, &digests).last();
     let blocks = || request.blocks(request.messages.last().unwrap());
     let content = AnswerContent::new(key, &blocks());
     let hidden = Block::new(r#"{"type":"tool_use","id":"up_h","name":"Hidden","input":{}}"#);
     let stored = Turn {
-        point: *points.last().unwrap(),
+        point: point.unwrap(),
         context: key.context(&request),
         answer: content.exact(),
         outline: content.trimmed(true),
@@ -71,7 +70,8 @@ async fn sessions_of_the_previous_version_are_found_and_continued() {
     save(earlier_turn(&key, &client, &first, "first"), Vec::new()).await;
     let recognize = async |messages: Value| {
         let request = MessagesRequest::parse(json!({ "messages": messages }).to_string()).unwrap();
-        recognize(&key, &store, &client, &request, None).await.unwrap()
+        let recognized = recognize(&key, &store, &client, &request, None).await;
+        recognized.unwrap().0
     };
     let known = recognize(json!([user("go"), texts(&["a ", "b"]), user("on")])).await;
     assert_eq!((known.found, known.last_known), (Found::Chain, Some(1)));
@@ -79,11 +79,11 @@ async fn sessions_of_the_previous_version_are_found_and_continued() {
     let messages = json!([user("go"), texts(&["a ", "b"]), user("on"), texts(&["c", "d"])]);
     let request = MessagesRequest::parse(json!({ "messages": messages }).to_string()).unwrap();
     let later = Turn {
-        point: groups(&key, client.beginning, &request)
-            .groups
+        point: *groups(&key, client.beginning, &request)
+            .digests
+            .points()
             .last()
-            .unwrap()
-            .digest,
+            .unwrap(),
         context: key.context(&request),
         truth: Vec::new(),
         ..turn("later", "ses_a", "")

@@ -41,18 +41,18 @@ async fn time_of_answers(answers: usize) -> Duration {
     let key = ChainKey::new([1; 32]);
     let client = Client::new(&key, Principal::from_key_name("ada"), Vec::new());
     let store = MemoryStore::new();
-    for group in groups(&key, client.beginning, &request).groups {
+    for &point in groups(&key, client.beginning, &request).digests.points() {
         let turn = Turn {
-            point: group.digest,
+            point,
             context: key.context(&request),
             truth: Vec::new(),
-            ..turn(&group.digest.to_hex(), "a", "")
+            ..turn(&point.to_hex(), "a", "")
         };
         save_for(&store, client.digest, turn, Vec::new(), Vec::new()).await;
     }
     work::time_of(1600 / answers, || {
         let recognized = recognize(&key, &store, &client, &request, None).now_or_never();
-        let recognized = recognized.unwrap().unwrap();
+        let (recognized, _) = recognized.unwrap().unwrap();
         assert_eq!(
             (recognized.found, recognized.turns.len()),
             (Found::Chain, answers)

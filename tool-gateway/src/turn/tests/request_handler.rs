@@ -42,7 +42,7 @@ impl RequestHandler {
 
     fn recognize(&self, conversation: &Conversation, request: &MessagesRequest) -> Recognized {
         let recognized = recognize(&self.key, &*conversation.store, &self.client, request, None);
-        recognized.now_or_never().unwrap().unwrap()
+        recognized.now_or_never().unwrap().unwrap().0
     }
 
     /// Handles a request until the upstream is needed: runs the deferred calls, and restores the messages.
@@ -118,7 +118,7 @@ impl RequestHandler {
         Turn {
             id: format!("turn {turns}"),
             session: session.unwrap_or_else(|| SessionId::new(format!("session {turns}"))),
-            point: content.point(recognized.beginning, &recognized.groups, &recognized.begun),
+            point: content.point(&recognized.answer_place),
             context: recognized.context,
             answer: content.exact(),
             outline: content.joined(blocks().all(|block| block.raw_input().is_none())),

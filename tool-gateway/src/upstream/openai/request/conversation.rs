@@ -138,6 +138,7 @@ impl<'p> Conversation<'p> {
                     }
                 }
                 Role::Other(name) => {
+                    let name = name.as_str();
                     return Err(ApiError::invalid(format!(
                         "messages.{at}.role: unknown role `{name}`; expected `user`, `assistant` or `system`"
                     )));
