@@ -1,11 +1,11 @@
-//! Resident memory of `serve` after large requests.
+//! Resident memory of `serve` during and after large requests.
 //!
 //! Bodies have 1 MiB; with `GATEWAY_LONG=1`, bodies have nearly 32 MiB, which takes minutes without optimization: `GATEWAY_LONG=1 cargo test
 //! --release -p tool-gateway --test command resident_memory`.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
@@ -64,8 +64,13 @@ fn post(address: &str, body: &str) -> String {
 
 /// Returns the resident memory of a process in bytes.
 fn resident(process: u32) -> u64 {
+    memory(process, "VmRSS:")
+}
+
+/// Returns a field of a process's status, in bytes.
+fn memory(process: u32, field: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
     let kibibytes = line.unwrap().trim().trim_end_matches(" kB");
     kibibytes.parse::<u64>().unwrap() << 10
 }
@@ -91,16 +96,11 @@ fn bodies(size: usize) -> [String; 3] {
     ]
 }
 
-#[test]
-fn memory_of_large_requests_is_given_back() {
-    let is_long = std::env::var_os("GATEWAY_LONG").is_some();
-    let size = if is_long { 31 << 20 } else { 1 << 20 };
+/// Starts the program with these options of its allocator, and sends small requests.
+fn serve(allocator: &str) -> (Child, String) {
     let mut program = command(&["serve", "--listen", "127.0.0.1:0", "--offer", "always"]);
-    if !is_long {
-        // Ten seconds otherwise.
-        program.env("_RJEM_MALLOC_CONF", "dirty_decay_ms:500");
-    }
     let mut program = program
+        .env("_RJEM_MALLOC_CONF", allocator)
         .args(["--upstream", &format!("http://{}", upstream())])
         .stderr(Stdio::piped())
         .spawn()
@@ -109,14 +109,71 @@ fn memory_of_large_requests_is_given_back() {
         .lines()
         .map(Result::unwrap);
     let address = log.find_map(|line| Some(line.strip_prefix("listening on http://")?.to_owned()));
-    let address = address.unwrap();
-    let address = address.trim_end_matches('/');
+    let address = address.unwrap().trim_end_matches('/').to_owned();
     // The pipe must not fill.
     thread::spawn(move || log.count());
     let small = r#"{"model":"m","messages":[{"role":"user","content":"a"}]}"#;
     for _ in 0..20 {
-        assert_eq!(post(address, small), "HTTP/1.1 200 OK");
+        assert_eq!(post(&address, small), "HTTP/1.1 200 OK");
     }
+    (program, address)
+}
+
+/// Maximum peak of the resident memory of a request, as a multiple of its size.
+const MAX_RATIO: f64 = 8.0;
+
+/// Smallest messages, which take the largest multiple of their size: as many as the default limit allows, nearly.
+const SMALL_MESSAGES: [(&str, &str); 4] = [
+    (
+        "messages",
+        r#"{"role":"user","content":"TEXT"},{"role":"assistant","content":[]}"#,
+    ),
+    (
+        "system messages",
+        r#"{"role":"system","content":"TEXT"},{"role":"system","content":""}"#,
+    ),
+    (
+        "messages and system messages",
+        r#"{"role":"user","content":""},{"role":"system","content":"TEXT"}"#,
+    ),
+    (
+        "messages of other roles",
+        r#"{"role":"x","content":"TEXT"},{"role":"y","content":""}"#,
+    ),
+];
+
+#[test]
+fn request_of_small_messages_takes_a_small_multiple_of_its_size() {
+    const PAIRS: usize = 49_000;
+    for (name, pair) in SMALL_MESSAGES {
+        let pairs: Vec<_> = (0..PAIRS)
+            .map(|number| pair.replace("TEXT", &number.to_string()))
+            .collect();
+        let last = r#"{"role":"user","content":"a"}"#;
+        let body = format!(r#"{{"model":"m","messages":[{},{last}]}}"#, pairs.join(","));
+        let (mut program, address) = serve("");
+        let idle = resident(program.id());
+        // Resets the peak.
+        fs::write(format!("/proc/{}/clear_refs", program.id()), "5").unwrap();
+        assert_eq!(post(&address, &body), "HTTP/1.1 200 OK", "{name}");
+        let peak = memory(program.id(), "VmHWM:");
+        program.kill().unwrap();
+        program.wait().unwrap();
+        #[expect(clippy::cast_precision_loss, reason = "sizes are small")]
+        let ratio = peak.saturating_sub(idle) as f64 / body.len() as f64;
+        eprintln!("{ratio:.1} times {} bytes: {name}", body.len());
+        assert!(ratio <= MAX_RATIO, "{name} take {ratio} times their size");
+    }
+}
+
+#[test]
+fn memory_of_large_requests_is_given_back() {
+    let is_long = std::env::var_os("GATEWAY_LONG").is_some();
+    let size = if is_long { 31 << 20 } else { 1 << 20 };
+    // Ten seconds otherwise.
+    let allocator = if is_long { "" } else { "dirty_decay_ms:500" };
+    let (mut program, address) = serve(allocator);
+    let address = &address;
     let idle = resident(program.id());
     for body in bodies(size) {
         for _ in 0..if is_long { 8 } else { 2 } {

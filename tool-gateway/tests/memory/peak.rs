@@ -5,8 +5,9 @@ use axum::body::Bytes;
 use crate::shapes::{Shape, gateway, list, message, send, streamed};
 use crate::{ALLOCATED, alone};
 
-/// Maximum peak of a request, as a multiple of the size of its body: the body, its copy for the upstream, and the parsed parts.
-const MAX_RATIO: f64 = 8.0;
+/// Maximum peak of a request, as a multiple of the size of its body: the body, its copy for the upstream, and the parsed parts. The resident
+/// memory is larger, by free pages of the allocator (`tests/command/resident_memory.rs`).
+const MAX_RATIO: f64 = 5.0;
 
 /// Returns the peak and the rest of a request with this body, as multiples of `size`.
 fn measure(is_turn: bool, body: Bytes, response: Bytes, size: usize) -> (u16, f64, f64) {

@@ -78,6 +78,22 @@ impl Shape {
                 r#"{"model":"m","messages":[{"role":"user","content":"a"}],"system":LIST}"#,
             ),
         ];
+        const MESSAGES: [(&str, &str); 5] = [
+            (
+                "messages",
+                r#"{"role":"user","content":""},{"role":"assistant","content":[]}"#,
+            ),
+            ("messages of one role", r#"{"role":"user","content":""}"#),
+            ("system messages", r#"{"role":"system","content":""}"#),
+            (
+                "messages and system messages",
+                r#"{"role":"user","content":""},{"role":"system","content":""}"#,
+            ),
+            (
+                "messages of other roles",
+                r#"{"role":"x","content":""},{"role":"y","content":""}"#,
+            ),
+        ];
         let items = ["{}", "1", r#"{"type":"text","text":"abc"}"#];
         let lists = BODIES.into_iter().flat_map(|(name, body)| {
             items.map(|item| Self {
@@ -95,12 +111,17 @@ impl Shape {
             },
             item: r#""":1"#,
         });
-        let messages = Self {
-            name: "messages".to_owned(),
+        let messages = MESSAGES.map(|(name, item)| Self {
+            name: name.to_owned(),
             body: r#"{"model":"m","messages":LIST}"#,
-            item: r#"{"role":"user","content":""},{"role":"assistant","content":[]}"#,
+            item,
+        });
+        let tools = Self {
+            name: "small tools".to_owned(),
+            body: r#"{"model":"m","messages":[{"role":"user","content":"a"}],"tools":LIST}"#,
+            item: r#"{"name":"a","input_schema":{"type":"object","properties":{}}}"#,
         };
-        lists.chain(fields).chain([messages]).collect()
+        lists.chain(fields).chain(messages).chain([tools]).collect()
     }
 
     pub(crate) fn body(&self) -> String {
