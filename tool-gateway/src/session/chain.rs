@@ -134,9 +134,9 @@ impl ChainKey {
     }
 
     pub(crate) fn digest_all<'p>(&self, parts: impl Iterator<Item = &'p [u8]>) -> Digest {
-        let mut hasher = self.part_hasher();
+        let mut hasher = PartHasher::new(&self.key);
         for part in parts {
-            hasher.push(&[part]);
+            hasher.push(part);
         }
         hasher.finish()
     }
@@ -277,14 +277,18 @@ impl PartHasher {
         }
     }
 
-    /// Adds a part that consists of these pieces.
-    pub(crate) fn push(&mut self, pieces: &[&[u8]]) {
-        let len: usize = pieces.iter().map(|piece| piece.len()).sum();
+    /// Adds a part.
+    pub(crate) fn push(&mut self, part: &[u8]) {
         // Lengths distinguish lists of parts with equal concatenations.
-        self.write(&(len as u64).to_le_bytes());
-        for piece in pieces {
-            self.write(piece);
-        }
+        self.write(&(part.len() as u64).to_le_bytes());
+        self.write(part);
+    }
+
+    /// Adds a part that consists of two pieces.
+    pub(crate) fn push_joined(&mut self, first: &[u8], second: &[u8]) {
+        self.write(&((first.len() + second.len()) as u64).to_le_bytes());
+        self.write(first);
+        self.write(second);
     }
 
     fn write(&mut self, part: &[u8]) {
@@ -309,6 +313,16 @@ impl PartHasher {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The identities of requests in a store have such parts.
+    #[test]
+    fn two_pieces_have_the_digest_of_one_part() {
+        let key = ChainKey::new([7; 32]);
+        let mut hasher = key.part_hasher();
+        hasher.push(b"a");
+        hasher.push_joined(b"12 ", b"{}");
+        assert_eq!(hasher.finish(), key.digest(&[b"a", b"12 {}"]));
+    }
 
     #[test]
     fn contexts_depend_on_system_prompt_and_tools() {

@@ -30,28 +30,28 @@ pub(crate) fn identity(
     let history = exact_history(&shared.secret, request, &recognized.groups, digests);
     let settings = shared.secret.settings(request);
     let mut identity = shared.secret.part_hasher();
-    identity.push(&[client.principal.as_bytes()]);
+    identity.push(client.principal.as_bytes());
     for digest in [history, recognized.context, settings] {
-        identity.push(&[digest.as_bytes()]);
+        identity.push(digest.as_bytes());
     }
     // Session names of the client, and system messages between other messages, are not part of the history.
     for key in &client.keys {
-        identity.push(&[key.as_bytes()]);
+        identity.push(key.as_bytes());
     }
     for (index, message) in request.messages.iter().enumerate() {
         if message.is_system() {
             let text = message.text(request.body());
-            identity.push(&[format!("{index} ").as_bytes(), text.as_bytes()]);
+            identity.push_joined(format!("{index} ").as_bytes(), text.as_bytes());
         }
     }
-    identity.push(&[parts.uri.query().unwrap_or_default().as_bytes()]);
+    identity.push(parts.uri.query().unwrap_or_default().as_bytes());
     // The upstream's credential is included, if the client sends one beside its key for the gateway.
     for name in CREDENTIALS_AND_VERSIONS {
         for value in parts.headers.get_all(name) {
-            identity.push(&[value.as_bytes()]);
+            identity.push(value.as_bytes());
         }
         // Marks the end of this header's values, since no header has this value.
-        identity.push(&[b"\n"]);
+        identity.push(b"\n");
     }
     identity.finish()
 }
