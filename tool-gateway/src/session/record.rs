@@ -103,7 +103,7 @@ pub struct Turn {
     /// Calls of the last true message in their order, if the client has to send the result of any of them.
     pub(crate) calls: Vec<Call>,
     /// System messages between other messages, as the upstream received them.
-    pub(crate) systems: Arc<[SystemMessage]>,
+    pub(crate) systems: Vec<SystemMessage>,
     /// Values that the session's tools receive as `SessionState`, after this turn.
     pub(crate) state: Map<String, Value>,
     /// Digest of the gateway's tools in the turn; `None` if the tools never change.

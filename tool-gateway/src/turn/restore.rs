@@ -1,7 +1,6 @@
 //! True transcript: the earlier messages of a request in the upstream's form, followed by the new messages.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use super::system_messages::SystemMessages;
 use super::thinking::without_thinking;
@@ -41,7 +40,7 @@ pub(crate) struct Restored {
     pub(crate) continues_internal: bool,
     /// Whether thinking blocks were removed after the user's last text. The API accepts such messages with thinking off only.
     pub(crate) lacks_thinking: bool,
-    pub(crate) systems: Arc<[SystemMessage]>,
+    pub(crate) systems: Vec<SystemMessage>,
     /// Stored messages that the answer continues, if the request ends with a known message of the model.
     pub(crate) prior: Vec<TrueMessage>,
     pub(crate) prior_visible: Vec<Origin>,

@@ -1,6 +1,6 @@
 //! [`SystemMessages`]: the system messages between other messages of a request, with their places in the upstream request.
 
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
 
 use crate::session::chain::{ChainKey, Digest};
 use crate::session::message_groups::Group;
@@ -27,31 +27,39 @@ struct Located {
     system: SystemMessage,
 }
 
+/// Maximum number of system messages whose places a turn stores. If a request has more, all of them stay at the client's places: the record
+/// of a turn would take several times the memory of such a request.
+const MAX_STORED: usize = 1_000;
+
 impl SystemMessages {
     /// Locates the system messages of a request.
     pub(super) fn locate(key: &ChainKey, recognized: &Recognized, request: &MessagesRequest) -> Self {
-        let known = recognized.last_known_turn();
-        let known = known.map(|turn| &*turn.systems).unwrap_or_default();
-        let mut unused = UnusedMessages::new(known);
         // A body is shorter than 4 GiB, so it has fewer than 2^32 messages.
         let systems = || {
-            (0..)
-                .zip(&request.messages)
-                .filter(|(_, message)| message.is_system())
+            let messages = (0..).zip(&request.messages);
+            messages.filter(|(_, message)| message.is_system())
         };
-        let mut located = Vec::with_capacity(systems().count());
+        let count = systems().count();
+        let last_known = recognized.last_known.filter(|_| count <= MAX_STORED);
+        let known = last_known.and_then(|_| recognized.last_known_turn());
+        let known = known.map(|turn| turn.systems.as_slice()).unwrap_or_default();
+        // Known system messages by position and content; equal messages are matched in order.
+        let mut unused: HashMap<(u32, Digest), VecDeque<(u32, &SystemMessage)>> = HashMap::new();
+        for (seen_at, system) in (0..).zip(known) {
+            let key = (system.groups_before, system.digest);
+            unused.entry(key).or_default().push_back((seen_at, system));
+        }
+        let mut located = Vec::with_capacity(count);
         let mut groups_before: u32 = 0;
         for (at, message) in systems() {
             let is_in_front = |group: &Group| group.last() < at as usize;
-            while recognized
-                .groups
-                .get(groups_before as usize)
-                .is_some_and(is_in_front)
-            {
+            let group = |index: u32| recognized.groups.get(index as usize);
+            while group(groups_before).is_some_and(is_in_front) {
                 groups_before += 1;
             }
             let digest = key.message(b"system", &request.blocks(message));
-            let seen = unused.take(groups_before, digest);
+            let seen = unused.get_mut(&(groups_before, digest));
+            let seen = seen.and_then(VecDeque::pop_front);
             let system = SystemMessage {
                 groups_before,
                 sent_after: seen.map_or(groups_before, |(_, known)| known.sent_after),
@@ -63,7 +71,6 @@ impl SystemMessages {
                 system,
             });
         }
-        let last_known = recognized.last_known;
         let is_added = |message: &Located| {
             let index = message.system.groups_before as usize;
             message.seen_at == u32::MAX && last_known.is_some_and(|last| index <= last)
@@ -101,48 +108,10 @@ impl SystemMessages {
     }
 
     /// Returns the messages for the record of the turn.
-    pub(super) fn into_records(self) -> Arc<[SystemMessage]> {
-        self.located.iter().map(|message| message.system).collect()
-    }
-}
-
-/// System messages of the last known turn that no message of the request has matched.
-struct UnusedMessages<'k> {
-    known: &'k [SystemMessage],
-    /// Indexes in `known`, sorted by place and content.
-    sorted: Vec<u32>,
-    /// Number of used messages, at the first of equal messages in `sorted`.
-    used: Vec<u32>,
-}
-
-impl<'k> UnusedMessages<'k> {
-    fn new(known: &'k [SystemMessage]) -> Self {
-        let mut sorted: Vec<u32> = (0..).zip(known).map(|(at, _)| at).collect();
-        sorted.sort_unstable_by_key(|at| {
-            let system = known.get(*at as usize);
-            (system.map(|system| (system.groups_before, system.digest)), *at)
-        });
-        Self {
-            known,
-            used: vec![0; sorted.len()],
-            sorted,
+    pub(super) fn into_records(self) -> Vec<SystemMessage> {
+        if self.located.len() > MAX_STORED {
+            return Vec::new();
         }
-    }
-
-    /// Returns the next message at this place with this content, and its index.
-    fn take(&mut self, groups_before: u32, digest: Digest) -> Option<(u32, &'k SystemMessage)> {
-        let place = |system: &SystemMessage| (system.groups_before, system.digest);
-        let wanted = (groups_before, digest);
-        let known = self.known;
-        let first = self.sorted.partition_point(|at| {
-            known
-                .get(*at as usize)
-                .is_some_and(|system| place(system) < wanted)
-        });
-        let used = self.used.get_mut(first)?;
-        let at = *self.sorted.get(first + *used as usize)?;
-        let system = known.get(at as usize).filter(|system| place(system) == wanted)?;
-        *used += 1;
-        Some((at, system))
+        self.located.iter().map(|message| message.system).collect()
     }
 }

@@ -667,6 +667,42 @@ async fn the_model_never_sees_the_text_of_a_message_without_content() {
     }
 }
 
+/// A turn stores the places of up to 1,000 system messages. With more, a new one between known messages stays there, too, and the hidden round
+/// is restored all the same.
+#[tokio::test]
+async fn many_system_messages_stay_at_the_clients_places() {
+    for (count, expected) in [(998, "after"), (1_000, "between")] {
+        let lab = Lab::new(json!([
+            says(&[call("lookup", "a")]),
+            says(&[text("One.")]),
+            says(&[text("Two.")])
+        ]));
+        let mut chat = Chat::new(false);
+        let system = |text: &str| json!({ "role": "system", "content": text });
+        chat.messages().push(user("go"));
+        chat.messages().extend(vec![system("s"); count]);
+        let reply = chat.say(&lab, "on").await;
+        assert_eq!(reply.text(), "One.");
+        chat.messages().insert(1, system("new"));
+        let reply = chat.say(&lab, "next").await;
+        assert_eq!(
+            (reply.text().as_str(), reply.session().1.as_str()),
+            ("Two.", "chain")
+        );
+        let sent = lab.last_seen();
+        let messages = sent["messages"].as_array().unwrap();
+        assert_eq!(messages.len(), count + 7);
+        let answer = messages
+            .iter()
+            .rposition(|message| message["role"] == "assistant");
+        let new = messages.iter().position(|message| message["content"] == "new");
+        let place = if new > answer { "after" } else { "between" };
+        assert_eq!(place, expected, "{count}");
+        assert!(sent.to_string().contains("tool_result"), "{count}");
+        lab.assert_well_formed_without_systems();
+    }
+}
+
 #[tokio::test]
 async fn many_system_messages_take_linear_time() {
     let lab = Lab::new(json!([says(&[text("Done.")])]));

@@ -140,7 +140,7 @@ impl PassedTurn {
             drops_thinking: false,
             visible: Vec::new(),
             calls: Vec::new(),
-            systems: Arc::default(),
+            systems: Vec::new(),
             state: self.state.clone(),
             generation: self.generation,
         }

@@ -64,7 +64,7 @@ pub(crate) fn turn(id: &str, session: &str, point: &str) -> Turn {
         generation: None,
         visible: Vec::new(),
         calls: id.starts_with("suspended").then_some(call).into_iter().collect(),
-        systems: Arc::default(),
+        systems: Vec::new(),
         state: state(id),
     }
 }
