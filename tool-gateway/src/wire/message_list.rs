@@ -110,16 +110,17 @@ mod tests {
         }
         assert_eq!(list.parts.len(), 1);
         assert_eq!(list.to_text(&request), format!("{a},{b} , {c}"));
-        // Messages in another order are separate.
+        // Messages in another order, or with others between them, are separate.
         list.push_sent(1);
         list.push_sent(0);
         list.push_written(&Role::Assistant, ["1", "2"]);
         list.push_written(&Role::from("\u{1}"), [""; 0]);
-        list.push_sent(1);
+        list.push_sent(0);
+        list.push_sent(2);
         let written = r#"{"role":"assistant","content":[1,2]},{"role":"\u0001","content":[]}"#;
-        let expected = format!("{a},{b} , {c},{b},{a},{written},{b}");
+        let expected = format!("{a},{b} , {c},{b},{a},{written},{a},{c}");
         assert_eq!(list.to_text(&request), expected);
-        assert_eq!(list.parts.len(), 5);
+        assert_eq!(list.parts.len(), 6);
         assert!(list.max_len(&request) >= expected.len());
     }
 }
